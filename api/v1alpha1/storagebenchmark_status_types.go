@@ -1,0 +1,231 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// StorageBenchmarkStatus holds the conditions, the present run, and the summary
+// of what it measured. Everything else is in the result store.
+type StorageBenchmarkStatus struct {
+	// observedGeneration is the generation of the spec that the conditions speak of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// conditions: Ready, Reconciling, Stalled, ResultsStored (their reasons are
+	// in docs/reference/conditions.md).
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// headline is the summary in one line, for kubectl get.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Headline string `json:"headline,omitempty"`
+
+	// run is the present run, or the last one.
+	// +optional
+	Run *RunStatus `json:"run,omitempty"`
+
+	// summary has one row for each target, workload and node, of at most 64; the
+	// result store's summary.json has them all.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Summary []SummaryRow `json:"summary,omitempty"`
+
+	// summaryOmitted is the number of rows that the summary has no room for.
+	// +optional
+	SummaryOmitted int32 `json:"summaryOmitted,omitempty"`
+}
+
+// RunStatus is what the operator must remember of a run.
+type RunStatus struct {
+	// id of the run: spec.runID, the generation of the spec that it runs, and a
+	// hash of the benchmark's UID. It is a segment of the result objects' keys.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=80
+	ID string `json:"id"`
+
+	// specHash is the hash of the spec that the run was started for.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	SpecHash string `json:"specHash"`
+
+	// location of the results, s3://bucket/prefix/….
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Location string `json:"location,omitempty"`
+
+	// queuedAt is when the run was recorded. It is the place in a node's queue.
+	// +required
+	QueuedAt metav1.MicroTime `json:"queuedAt"`
+
+	// startedAt is when the run got its first node.
+	// +optional
+	StartedAt *metav1.Time `json:"startedAt,omitempty"`
+
+	// finishedAt is when the run ended, well or not.
+	// +optional
+	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
+
+	// progress is stored trials of planned trials, "12/24".
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Progress string `json:"progress,omitempty"`
+
+	// trialsPlanned is the number of trials of all workers.
+	// +optional
+	TrialsPlanned int32 `json:"trialsPlanned,omitempty"`
+
+	// trialsStored is the number of trials that are in the result store.
+	// +optional
+	TrialsStored int32 `json:"trialsStored,omitempty"`
+
+	// workers are the (target, node) pairs of the run, in the order they run in.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=1000
+	Workers []WorkerStatus `json:"workers,omitempty"`
+}
+
+// WorkerPhase is how far a worker is. Done and Failed are final.
+type WorkerPhase string
+
+// Phases of a worker.
+const (
+	WorkerPending WorkerPhase = "Pending"
+	WorkerRunning WorkerPhase = "Running"
+	WorkerDone    WorkerPhase = "Done"
+	WorkerFailed  WorkerPhase = "Failed"
+)
+
+// WorkerStatus is one (target, node) of a run.
+type WorkerStatus struct {
+	// name of the worker, as in the result objects' keys.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+
+	// target that the worker measures.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=40
+	Target string `json:"target"`
+
+	// node that it measures on.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Node string `json:"node"`
+
+	// phase is Pending, Running, Done or Failed.
+	// +required
+	// +kubebuilder:validation:Enum=Pending;Running;Done;Failed
+	Phase WorkerPhase `json:"phase"`
+
+	// trialsStored is the number of its trials that are in the result store.
+	// +optional
+	TrialsStored int32 `json:"trialsStored,omitempty"`
+
+	// attempts is how many Pods have run for it.
+	// +optional
+	Attempts int32 `json:"attempts,omitempty"`
+
+	// reason it failed for, one of the reasons of the condition Stalled.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason,omitempty"`
+
+	// message says what failed and what to do.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+}
+
+// SummaryRow is what one workload measured on one target and node.
+type SummaryRow struct {
+	// target name.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=40
+	Target string `json:"target"`
+
+	// workload name.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=40
+	Workload string `json:"workload"`
+
+	// node name.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Node string `json:"node"`
+
+	// trials is the number of trials that were measured (n).
+	// +required
+	Trials int32 `json:"trials"`
+
+	// operations that the workload did: read, write, trim.
+	// +optional
+	// +listType=map
+	// +listMapKey=operation
+	// +kubebuilder:validation:MaxItems=8
+	Operations []OperationSummary `json:"operations,omitempty"`
+}
+
+// OperationSummary is one operation of a row. Medians are over trials; an
+// interval is the distribution-free 95 % interval of the median, and is absent
+// below 6 trials.
+type OperationSummary struct {
+	// operation is read, write or trim.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	Operation string `json:"operation"`
+
+	// iops in operations per second.
+	// +optional
+	IOPS *Estimate `json:"iops,omitempty"`
+
+	// bandwidth in bytes per second.
+	// +optional
+	Bandwidth *Estimate `json:"bandwidth,omitempty"`
+
+	// latency of completions, from the histograms of all trials merged.
+	// +optional
+	Latency *LatencySummary `json:"latency,omitempty"`
+}
+
+// Estimate is a median over trials with its interval.
+type Estimate struct {
+	// median over the trials.
+	// +required
+	Median resource.Quantity `json:"median"`
+	// low end of the 95 % interval of the median.
+	// +optional
+	Low *resource.Quantity `json:"low,omitempty"`
+	// high end of the 95 % interval of the median.
+	// +optional
+	High *resource.Quantity `json:"high,omitempty"`
+}
+
+// LatencySummary holds percentiles of one merged histogram (0.8 % resolution).
+type LatencySummary struct {
+	// p50 is the median latency of an operation.
+	// +required
+	P50 metav1.Duration `json:"p50"`
+	// p99 is the 99th percentile.
+	// +required
+	P99 metav1.Duration `json:"p99"`
+	// p999 is the 99.9th percentile.
+	// +required
+	P999 metav1.Duration `json:"p999"`
+}

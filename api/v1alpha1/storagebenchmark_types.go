@@ -1,0 +1,334 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// StorageBenchmarkSpec says what is measured (targets), where (placement), with
+// what (workloads), how often (trials), and where the results go (results).
+// A changed spec starts a new run, apart from suspend and ttlAfterFinished.
+//
+// +kubebuilder:validation:XValidation:rule="self.targets.all(t, !has(t.blockDevice) || self.workloads.all(w, !has(w.fio) || !has(w.fio.parameters) || !('filename' in w.fio.parameters)))",message="a fio workload cannot name files when a target is a block device: remove parameters.filename"
+type StorageBenchmarkSpec struct {
+	// targets are the storage to measure. Every workload runs on every target.
+	// +required
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	Targets []Target `json:"targets"`
+
+	// placement chooses the nodes that measure. Default: one node, any.
+	// +optional
+	// +kubebuilder:default={}
+	Placement Placement `json:"placement,omitempty"`
+
+	// workloads are what runs on each target. They alternate: every workload
+	// once, then every workload again.
+	// +required
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	Workloads []Workload `json:"workloads"`
+
+	// trials says how often each workload is repeated on each target and node.
+	// +optional
+	// +kubebuilder:default={}
+	Trials Trials `json:"trials,omitempty"`
+
+	// results says where the results go.
+	// +required
+	Results Results `json:"results"`
+
+	// timeout bounds a run, from its first worker to its end; time in the queue
+	// does not count. What was measured by then is kept. Default: 2h.
+	// +optional
+	// +kubebuilder:default="2h"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('144h')",message="timeout must be between 10s and 144h"
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
+
+	// runID is any label for a run. Changing it runs the same benchmark again,
+	// which is how a rerun is made from Git. It becomes part of the result
+	// objects' keys.
+	// +optional
+	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	RunID string `json:"runID,omitempty"`
+
+	// suspend stops the run: its Jobs and generated volumes are removed, its
+	// node is released, stored trials are kept. Set it to false to carry on
+	// after the last stored trial. Default: false.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+
+	// ttlAfterFinished deletes the StorageBenchmark this long after its run
+	// ended. The stored results stay. Default: it is kept.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="ttlAfterFinished must not be negative"
+	TTLAfterFinished *metav1.Duration `json:"ttlAfterFinished,omitempty"`
+}
+
+// Target is one piece of storage. Exactly one of its sources is set.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.storageClass), has(self.persistentVolumeClaim), has(self.hostPath), has(self.blockDevice)].filter(x, x).size() == 1",message="a target needs exactly one of storageClass, persistentVolumeClaim, hostPath and blockDevice"
+type Target struct {
+	// name of the target, in results and object keys.
+	// +required
+	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name"`
+
+	// storageClass measures a volume that is generated for each node and deleted afterwards.
+	// +optional
+	StorageClass *StorageClassTarget `json:"storageClass,omitempty"`
+
+	// persistentVolumeClaim measures an existing volume in the benchmark's namespace.
+	// +optional
+	PersistentVolumeClaim *PersistentVolumeClaimTarget `json:"persistentVolumeClaim,omitempty"`
+
+	// hostPath measures a directory of the node. The operator must allow the
+	// path, and the namespace the privileged Pod Security level.
+	// +optional
+	HostPath *HostPathTarget `json:"hostPath,omitempty"`
+
+	// blockDevice measures a block device of the node, destroying what is on it.
+	// The operator must allow the path, and the namespace the privileged Pod
+	// Security level.
+	// +optional
+	BlockDevice *BlockDeviceTarget `json:"blockDevice,omitempty"`
+}
+
+// StorageClassTarget describes the volume to generate.
+type StorageClassTarget struct {
+	// name of the StorageClass.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	Name string `json:"name"`
+
+	// size of the volume. It should be larger than the node's memory where a
+	// workload can be served from a cache. Default: 10Gi.
+	// +optional
+	// +kubebuilder:default="10Gi"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('1Mi'))",message="size must be more than 1Mi"
+	Size resource.Quantity `json:"size,omitempty"`
+
+	// accessMode of the claim. Default: ReadWriteOnce.
+	// +optional
+	// +kubebuilder:default=ReadWriteOnce
+	// +kubebuilder:validation:Enum=ReadWriteOnce;ReadWriteOncePod;ReadWriteMany
+	AccessMode corev1.PersistentVolumeAccessMode `json:"accessMode,omitempty"`
+
+	// volumeMode is Filesystem, or Block to measure the raw device. Default: Filesystem.
+	// +optional
+	// +kubebuilder:default=Filesystem
+	// +kubebuilder:validation:Enum=Filesystem;Block
+	VolumeMode corev1.PersistentVolumeMode `json:"volumeMode,omitempty"`
+}
+
+// PersistentVolumeClaimTarget names an existing claim. On a file system, the
+// workloads write into a directory of their own and remove it at the end.
+type PersistentVolumeClaimTarget struct {
+	// claimName of a PersistentVolumeClaim in the benchmark's namespace.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	ClaimName string `json:"claimName"`
+
+	// allowDataDestruction must be true for a claim with volumeMode Block: its
+	// content is overwritten. A device on which a file system, a partition table
+	// or the like is found is refused all the same. Default: false.
+	// +optional
+	AllowDataDestruction bool `json:"allowDataDestruction,omitempty"`
+}
+
+// HostPathTarget names a directory of the node. The workloads write into a
+// directory of their own below it and remove it at the end.
+type HostPathTarget struct {
+	// path of an existing directory, absolute.
+	// +required
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^(/[A-Za-z0-9_.:@+-]+)+$`
+	// +kubebuilder:validation:XValidation:rule="!self.split('/').exists(s, s == '..' || s == '.')",message="path must not contain . or .. as a segment"
+	Path string `json:"path"`
+}
+
+// BlockDeviceTarget names a block device of the node.
+//
+// +kubebuilder:validation:XValidation:rule="self.allowDataDestruction",message="a block device is overwritten: set allowDataDestruction: true if nothing on it is needed"
+type BlockDeviceTarget struct {
+	// path of the device below /dev.
+	// +required
+	// +kubebuilder:validation:MinLength=6
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^/dev(/[A-Za-z0-9_.:@+-]+)+$`
+	// +kubebuilder:validation:XValidation:rule="!self.split('/').exists(s, s == '..' || s == '.')",message="path must not contain . or .. as a segment"
+	Path string `json:"path"`
+
+	// allowDataDestruction must be true. A device that is mounted, or on which a
+	// file system, a partition table or the like is found, is refused all the same.
+	// +required
+	AllowDataDestruction bool `json:"allowDataDestruction"`
+}
+
+// PlacementMode says how the workers of a benchmark follow each other.
+type PlacementMode string
+
+// PlacementSequential: one worker at a time, node after node.
+const PlacementSequential PlacementMode = "Sequential"
+
+// Placement chooses nodes.
+type Placement struct {
+	// nodeSelector restricts the nodes to those with all these labels. Default: every node.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+
+	// nodes is how many of the matching nodes measure, or All. They are taken in
+	// the order of their names; nodes that are not ready, or unschedulable, or
+	// have a taint that is not tolerated, do not match. Default: 1.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 1000 : self == 'All'",message="nodes must be a number from 1 to 1000, or All"
+	Nodes intstr.IntOrString `json:"nodes,omitempty"`
+
+	// tolerations of the worker Pods.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+
+	// mode Sequential runs one worker at a time, so that workers do not share a
+	// backend. Default: Sequential.
+	// +optional
+	// +kubebuilder:default=Sequential
+	// +kubebuilder:validation:Enum=Sequential
+	Mode PlacementMode `json:"mode,omitempty"`
+}
+
+// AllNodes is the value of Placement.Nodes that takes every matching node.
+const AllNodes = "All"
+
+// Workload is one engine with its settings. Exactly one engine is set.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.fio)",message="a workload needs an engine: set fio"
+type Workload struct {
+	// name of the workload, in results and object keys.
+	// +required
+	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name"`
+
+	// fio runs fio, with a job file or with parameters.
+	// +optional
+	Fio *FioWorkload `json:"fio,omitempty"`
+}
+
+// FioPrefill says whether files and devices are written before they are read.
+type FioPrefill string
+
+const (
+	// FioPrefillAuto writes everything that a job reads once before the first
+	// trial, with random data, as unwritten blocks read as zeros without I/O.
+	FioPrefillAuto FioPrefill = "Auto"
+	// FioPrefillNever leaves files and devices as they are.
+	FioPrefillNever FioPrefill = "Never"
+)
+
+// FioWorkload is a fio job. Only options that stay inside the target are
+// accepted; docs/reference/fio-options.md lists them.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.jobFile) != has(self.parameters)",message="fio needs either jobFile or parameters, not both"
+type FioWorkload struct {
+	// jobFile is a fio job file. The directory or device of the target is filled in.
+	// +optional
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=32768
+	JobFile string `json:"jobFile,omitempty"`
+
+	// parameters are the options of a single job: {rw: randread, bs: 4k, iodepth: "32"}.
+	// Defaults: ioengine libaio, direct 1, bs 4k, size 1GiB (less on a small
+	// target), runtime 30s with time_based 1.
+	// +optional
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="'rw' in self || 'readwrite' in self",message="parameters needs rw: read, write, randread, randwrite, readwrite, randrw, trim or randtrim"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, self[k].size() <= 256)",message="a parameter's value is longer than 256 characters"
+	Parameters map[string]string `json:"parameters,omitempty"`
+
+	// prefill is Auto or Never. Default: Auto.
+	// +optional
+	// +kubebuilder:default=Auto
+	// +kubebuilder:validation:Enum=Auto;Never
+	Prefill FioPrefill `json:"prefill,omitempty"`
+}
+
+// Trials says how often a workload is repeated.
+type Trials struct {
+	// min is the number of trials of each workload on each target and node. The
+	// interval of a median at 95 % needs at least 6. Default: 6.
+	// +optional
+	// +kubebuilder:default=6
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	Min int32 `json:"min,omitempty"`
+}
+
+// Results says where results go.
+type Results struct {
+	// storeRef names the ResultStore.
+	// +required
+	StoreRef ResultStoreReference `json:"storeRef"`
+}
+
+// ResultStoreReference names a ResultStore.
+type ResultStoreReference struct {
+	// name of the ResultStore.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	Name string `json:"name"`
+}
+
+// StorageBenchmark measures storage on nodes and keeps the results.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=sb;sbench,categories=storagebench
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 52",message="the name must not be longer than 52 characters, as Jobs and labels are named after it"
+// +kubebuilder:printcolumn:name="Done",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Trials",type=string,JSONPath=`.status.run.progress`
+// +kubebuilder:printcolumn:name="Headline",type=string,JSONPath=`.status.headline`
+// +kubebuilder:printcolumn:name="Results",type=string,JSONPath=`.status.run.location`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1
+type StorageBenchmark struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is what to measure.
+	// +required
+	Spec StorageBenchmarkSpec `json:"spec"`
+	// status is how far it is, and what was measured.
+	// +optional
+	Status StorageBenchmarkStatus `json:"status,omitempty"`
+}
+
+// StorageBenchmarkList is a list of StorageBenchmarks.
+//
+// +kubebuilder:object:root=true
+type StorageBenchmarkList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []StorageBenchmark `json:"items"`
+}

@@ -1,0 +1,143 @@
+package histogram
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+const (
+	bucketBits = 6 // 64 buckets an octave, as fio's FIO_IO_U_PLAT_BITS
+	buckets    = 1 << bucketBits
+	maxIndex   = (64 - bucketBits + 1) * buckets // beyond any uint64
+)
+
+// Histogram counts values in nanoseconds. The zero value is empty and ready.
+// It is not safe for concurrent use: give each thread its own and merge.
+type Histogram struct {
+	counts map[int]uint64 // by bucket index
+	total  uint64
+}
+
+// index returns the bucket of a value: values below 128 have one each, and above
+// that each octave is cut in 64.
+func index(v uint64) int {
+	msb := bits.Len64(v) - 1
+	if msb <= bucketBits {
+		return int(v)
+	}
+	shift := msb - bucketBits
+	return (shift+1)<<bucketBits + int(v>>shift)&(buckets-1)
+}
+
+// value returns the middle of a bucket, which is how fio names it.
+func value(i int) uint64 {
+	if i < 2*buckets {
+		return uint64(i)
+	}
+	shift := i>>bucketBits - 1
+	base := uint64(1) << (shift + bucketBits)
+	width := uint64(1) << shift
+	return base + uint64(i%buckets)*width + width/2
+}
+
+// Add counts n values of v nanoseconds.
+func (h *Histogram) Add(v, n uint64) {
+	if n == 0 {
+		return
+	}
+	if h.counts == nil {
+		h.counts = make(map[int]uint64)
+	}
+	h.counts[index(v)] += n
+	h.total += n
+}
+
+// Merge adds the counts of other.
+func (h *Histogram) Merge(other *Histogram) {
+	if other == nil || other.total == 0 {
+		return
+	}
+	if h.counts == nil {
+		h.counts = make(map[int]uint64, len(other.counts))
+	}
+	for i, n := range other.counts {
+		h.counts[i] += n
+	}
+	h.total += other.total
+}
+
+// Count returns the number of values.
+func (h *Histogram) Count() uint64 { return h.total }
+
+// Percentile returns the nearest-rank percentile in nanoseconds, p in (0, 100],
+// and 0 if the histogram is empty.
+func (h *Histogram) Percentile(p float64) uint64 {
+	if h.total == 0 {
+		return 0
+	}
+	rank := uint64(math.Ceil(p / 100 * float64(h.total)))
+	rank = min(max(rank, 1), h.total)
+	var seen uint64
+	last := 0
+	for _, i := range h.indexes() {
+		seen += h.counts[i]
+		last = i
+		if seen >= rank {
+			break
+		}
+	}
+	return value(last)
+}
+
+func (h *Histogram) indexes() []int {
+	is := make([]int, 0, len(h.counts))
+	for i := range h.counts {
+		is = append(is, i)
+	}
+	slices.Sort(is)
+	return is
+}
+
+// layout names the bucket scheme in documents.
+const layout = "log2-64"
+
+type document struct {
+	Layout string `json:"layout"`
+	Unit   string `json:"unit"`
+	// Bins are [middle of the bucket, count], ascending.
+	Bins [][2]uint64 `json:"bins"`
+}
+
+// MarshalJSON writes {"layout":"log2-64","unit":"ns","bins":[[ns,count],…]}.
+func (h *Histogram) MarshalJSON() ([]byte, error) {
+	d := document{Layout: layout, Unit: "ns", Bins: make([][2]uint64, 0, len(h.counts))}
+	for _, i := range h.indexes() {
+		d.Bins = append(d.Bins, [2]uint64{value(i), h.counts[i]})
+	}
+	return json.Marshal(d)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (h *Histogram) UnmarshalJSON(b []byte) error {
+	var d document
+	if err := json.Unmarshal(b, &d); err != nil {
+		return fmt.Errorf("histogram: %w", err)
+	}
+	if d.Layout != layout || d.Unit != "ns" {
+		return fmt.Errorf("histogram: layout %q in %q, and this program reads %q in \"ns\"", d.Layout, d.Unit, layout)
+	}
+	if len(d.Bins) > maxIndex {
+		return fmt.Errorf("histogram: %d bins are more than the layout has", len(d.Bins))
+	}
+	*h = Histogram{}
+	for _, bin := range d.Bins {
+		if h.total > math.MaxUint64-bin[1] {
+			return fmt.Errorf("histogram: the counts overflow")
+		}
+		h.Add(bin[0], bin[1])
+	}
+	return nil
+}

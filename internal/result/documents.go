@@ -1,0 +1,291 @@
+package result
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"storagebench.io/storagebench/internal/histogram"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// Versions of the documents.
+const (
+	TrialSchema   = "storagebench.io/trial.v1"
+	WorkerSchema  = "storagebench.io/worker.v1"
+	SummarySchema = "storagebench.io/summary.v1"
+)
+
+// Units of metrics.
+const (
+	PerSecond      = "1/s"
+	BytesPerSecond = "bytes/s"
+	Seconds        = "seconds"
+	Bytes          = "bytes"
+	Count          = "count"
+	Ratio          = "ratio"
+)
+
+// Metric is one value of one trial.
+type Metric struct {
+	Unit  string  `json:"unit"`
+	Value float64 `json:"value"`
+}
+
+// Metrics are keyed by name, <operation>.<quantity>.
+type Metrics map[string]Metric
+
+// Histograms are latencies keyed by operation (read, write, trim, sync).
+type Histograms map[string]*histogram.Histogram
+
+// Merge adds the histograms of other, operation by operation.
+func (h Histograms) Merge(other Histograms) {
+	for op, o := range other {
+		if h[op] == nil {
+			h[op] = &histogram.Histogram{}
+		}
+		h[op].Merge(o)
+	}
+}
+
+// Outcome of a trial.
+type Outcome string
+
+// Outcomes of a trial. A failed one has an error and no metrics that count.
+const (
+	Measured Outcome = "Measured"
+	Failed   Outcome = "Failed"
+)
+
+// Trial is the document of one trial: workers/<worker>/trials/<id>.json.
+type Trial struct {
+	Schema    string          `json:"schema"`
+	Benchmark trial.Benchmark `json:"benchmark"`
+	Run       string          `json:"run"`
+	Worker    trial.Worker    `json:"worker"`
+	Trial     trial.Trial     `json:"trial"`
+	Engine    string          `json:"engine"`
+	// Attempt is the number of the worker's Pod that ran the trial, from 1.
+	Attempt   int            `json:"attempt"`
+	StartedAt time.Time      `json:"startedAt"`
+	EndedAt   time.Time      `json:"endedAt"`
+	Outcome   Outcome        `json:"outcome"`
+	Failure   *trial.Failure `json:"failure,omitempty"`
+	Measurement
+}
+
+// Measurement is what an engine returns of one trial.
+type Measurement struct {
+	// Metrics of the trial as a whole.
+	Metrics Metrics `json:"metrics,omitempty"`
+	// Histograms of the trial as a whole.
+	Histograms Histograms `json:"histograms,omitempty"`
+	// Parts of the trial that the engine tells apart, such as the jobs of a fio job file.
+	Parts []Part `json:"parts,omitempty"`
+	// DirectIO is whether the page cache was bypassed, asked for and in effect.
+	DirectIO *DirectIO `json:"directIO,omitempty"`
+	// Command is the argument vector of the tool, if one was run.
+	Command []string `json:"command,omitempty"`
+	// Stderr of the tool, its last 16 KiB. It is not a failure by itself.
+	Stderr string `json:"stderr,omitempty"`
+	// Notes say what a reader of the numbers must know.
+	Notes []string `json:"notes,omitempty"`
+	// Raw names the tool's own output in the store.
+	Raw *Object `json:"raw,omitempty"`
+	// RawOutput is the tool's own output, which the runner stores apart.
+	RawOutput []byte `json:"-"`
+}
+
+// Part is one named part of a trial, with the numbers of that part alone.
+type Part struct {
+	Name       string     `json:"name"`
+	Metrics    Metrics    `json:"metrics"`
+	Histograms Histograms `json:"histograms,omitempty"`
+}
+
+// DirectMode is what happened to direct I/O.
+type DirectMode string
+
+// Modes of direct I/O in effect.
+const (
+	// Direct: the device was read and written without the page cache.
+	Direct DirectMode = "Direct"
+	// Buffered: direct I/O was not asked for.
+	Buffered DirectMode = "Buffered"
+	// CachedAnyway: O_DIRECT was accepted, and the pages were in the page cache all the same.
+	CachedAnyway DirectMode = "CachedAnyway"
+	// DirectRefused: open or I/O with O_DIRECT was refused.
+	DirectRefused DirectMode = "Refused"
+	// DirectUnknown: it cannot be told from here (a ZFS ARC is not the page cache).
+	DirectUnknown DirectMode = "Unknown"
+)
+
+// DirectIO is what was asked for, what happened, and how that was seen.
+type DirectIO struct {
+	Requested bool       `json:"requested"`
+	Effective DirectMode `json:"effective"`
+	Evidence  string     `json:"evidence"`
+}
+
+// Object is one stored object.
+type Object struct {
+	Key    string `json:"key"`
+	Bytes  int    `json:"bytes"`
+	Digest string `json:"digest"` // sha256:…
+}
+
+// WorkerSummary is what a worker folds its trials into: workers/<worker>/summary.json.
+type WorkerSummary struct {
+	Schema      string          `json:"schema"`
+	Benchmark   trial.Benchmark `json:"benchmark"`
+	Run         string          `json:"run"`
+	Worker      trial.Worker    `json:"worker"`
+	Planned     int             `json:"planned"`
+	Trials      []TrialSummary  `json:"trials"`
+	Workloads   []WorkloadPool  `json:"workloads"`
+	Attempts    []Attempt       `json:"attempts"`
+	Environment *Environment    `json:"environment,omitempty"`
+	Failure     *trial.Failure  `json:"failure,omitempty"`
+}
+
+// TrialSummary is a trial's headline values and where its document is.
+type TrialSummary struct {
+	trial.Trial
+	Outcome Outcome        `json:"outcome"`
+	Attempt int            `json:"attempt"`
+	Object  Object         `json:"object"`
+	Metrics Metrics        `json:"metrics,omitempty"`
+	Failure *trial.Failure `json:"failure,omitempty"`
+}
+
+// WorkloadPool holds the histograms of all measured trials of a workload, merged.
+type WorkloadPool struct {
+	Workload   string     `json:"workload"`
+	Histograms Histograms `json:"histograms"`
+}
+
+// Attempt is one Pod of a worker.
+type Attempt struct {
+	Number    int       `json:"number"`
+	Host      string    `json:"host"`
+	StartedAt time.Time `json:"startedAt"`
+	// ResumedAfter is how many trials it found stored.
+	ResumedAfter int `json:"resumedAfter"`
+}
+
+// Summary is the run's document: summary.json.
+type Summary struct {
+	Schema     string          `json:"schema"`
+	Benchmark  trial.Benchmark `json:"benchmark"`
+	Run        string          `json:"run"`
+	FinishedAt time.Time       `json:"finishedAt"`
+	Planned    int             `json:"planned"`
+	Stored     int             `json:"stored"`
+	Rows       []Row           `json:"rows"`
+	// Environment by worker.
+	Environment map[string]*Environment `json:"environment"`
+	// Attempts by worker.
+	Attempts map[string][]Attempt `json:"attempts"`
+	// Failures by worker.
+	Failures map[string]*trial.Failure `json:"failures,omitempty"`
+}
+
+// Row is what one workload measured on one target and node.
+type Row struct {
+	Target   string `json:"target"`
+	Workload string `json:"workload"`
+	Node     string `json:"node"`
+	// N is the number of measured trials.
+	N       int                 `json:"n"`
+	Metrics map[string]Estimate `json:"metrics"`
+	// Histograms of all trials, merged.
+	Histograms Histograms `json:"histograms"`
+}
+
+// Estimate is a median over trials. Low and High are its 95 % interval, absent
+// where n is too small for one. Pooled is the percentile of the merged
+// histogram, for latency percentiles.
+type Estimate struct {
+	Unit   string   `json:"unit"`
+	N      int      `json:"n"`
+	Median float64  `json:"median"`
+	Low    *float64 `json:"low,omitempty"`
+	High   *float64 `json:"high,omitempty"`
+	Pooled *float64 `json:"pooled,omitempty"`
+}
+
+// Environment is where a worker measured.
+type Environment struct {
+	Hostname     string            `json:"hostname"`
+	Kernel       string            `json:"kernel"`
+	Architecture string            `json:"architecture"`
+	CPU          CPU               `json:"cpu"`
+	Memory       Memory            `json:"memory"`
+	Target       TargetEnvironment `json:"target"`
+	// Tools are versions by program name.
+	Tools map[string]string `json:"tools"`
+}
+
+// CPU of the node.
+type CPU struct {
+	Model string `json:"model"`
+	Count int    `json:"count"`
+	// LimitCores is the cgroup's limit, 0 if there is none.
+	LimitCores float64 `json:"limitCores,omitempty"`
+}
+
+// Memory of the node.
+type Memory struct {
+	TotalBytes uint64 `json:"totalBytes"`
+	// LimitBytes is the cgroup's limit, 0 if there is none.
+	LimitBytes uint64 `json:"limitBytes,omitempty"`
+}
+
+// TargetEnvironment is the file system and the devices of a target.
+type TargetEnvironment struct {
+	Path           string     `json:"path"`
+	Mode           trial.Mode `json:"mode"`
+	FilesystemType string     `json:"filesystemType,omitempty"`
+	MountOptions   string     `json:"mountOptions,omitempty"`
+	MountSource    string     `json:"mountSource,omitempty"`
+	SizeBytes      uint64     `json:"sizeBytes"`
+	FreeBytes      uint64     `json:"freeBytes"`
+	// Devices are the leaf disks below it; empty if none can be seen from here.
+	Devices []Device `json:"devices"`
+	// DeviceNote says why there are none.
+	DeviceNote string `json:"deviceNote,omitempty"`
+}
+
+// Device is a leaf disk and its queue's settings.
+type Device struct {
+	Name      string `json:"name"`
+	Model     string `json:"model,omitempty"`
+	SizeBytes uint64 `json:"sizeBytes"`
+	// Backing is the file of a loop device.
+	Backing string `json:"backing,omitempty"`
+	// Queue holds /sys/block/<name>/queue: scheduler, nr_requests, write_cache, …
+	Queue map[string]string `json:"queue"`
+}
+
+// MaxDocument bounds what is read of a document, whoever wrote it.
+const MaxDocument = 32 << 20
+
+// Decode reads a document of the given schema into d.
+func Decode[D any](document []byte, schema string, d *D) error {
+	if len(document) > MaxDocument {
+		return fmt.Errorf("result: a document of %d bytes is larger than %d", len(document), MaxDocument)
+	}
+	var head struct {
+		Schema string `json:"schema"`
+	}
+	if err := json.Unmarshal(document, &head); err != nil {
+		return fmt.Errorf("result: %w", err)
+	}
+	if head.Schema != schema {
+		return fmt.Errorf("result: the document's schema is %q, wanted %q", head.Schema, schema)
+	}
+	if err := json.Unmarshal(document, d); err != nil {
+		return fmt.Errorf("result: %w", err)
+	}
+	return nil
+}

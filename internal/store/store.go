@@ -1,0 +1,65 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Errors that implementations wrap, so that a caller can tell what to say.
+var (
+	ErrNotFound    = errors.New("no such object")
+	ErrNoBucket    = errors.New("no such bucket")
+	ErrDenied      = errors.New("access denied")
+	ErrCredentials = errors.New("the credentials are wrong")
+	ErrTLS         = errors.New("the server's certificate is not trusted")
+	ErrUnreachable = errors.New("the store cannot be reached")
+	ErrExpired     = errors.New("the signed URL has expired")
+)
+
+// Temporary says whether trying again later can help.
+func Temporary(err error) bool {
+	if err == nil {
+		return false
+	}
+	for _, final := range []error{ErrNotFound, ErrNoBucket, ErrDenied, ErrCredentials, ErrTLS, ErrExpired} {
+		if errors.Is(err, final) {
+			return false
+		}
+	}
+	return true
+}
+
+// Objects reads and writes single objects.
+type Objects interface {
+	// Put stores body under key, whole or not at all; the store verifies a
+	// checksum of it. Putting the same key again replaces the object.
+	Put(ctx context.Context, key string, body []byte) error
+	// Get returns the object's content, or an error that wraps ErrNotFound.
+	Get(ctx context.Context, key string) ([]byte, error)
+}
+
+// Store can list as well.
+type Store interface {
+	Objects
+	// List returns the keys below prefix, which ends with a slash, in any order.
+	List(ctx context.Context, prefix string) ([]string, error)
+}
+
+// Signer makes URLs that allow one request on one object each.
+type Signer interface {
+	SignPut(ctx context.Context, key string, valid time.Duration) (string, error)
+	SignGet(ctx context.Context, key string, valid time.Duration) (string, error)
+}
+
+// CheckKey returns an error unless key is a relative path of plain segments.
+func CheckKey(key string) error {
+	for segment := range strings.SplitSeq(key, "/") {
+		if segment == "" || segment == "." || segment == ".." || strings.ContainsAny(segment, "\\\x00") {
+			return fmt.Errorf("store: %q is not a valid object key", key)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package trial
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// PlanSchema is the version of the Plan document.
+const PlanSchema = "storagebench.io/plan.v1"
+
+// Plan is one run: every worker executes Trials, in order, on its own target.
+type Plan struct {
+	Schema    string     `json:"schema"`
+	Benchmark Benchmark  `json:"benchmark"`
+	Run       string     `json:"run"`
+	Targets   []Target   `json:"targets"`
+	Workloads []Workload `json:"workloads"`
+	Trials    []Trial    `json:"trials"`
+	// Workers are in the order in which they run.
+	Workers []Worker `json:"workers"`
+}
+
+// Benchmark identifies the StorageBenchmark that a plan was made from. UID is
+// empty where there is no cluster.
+type Benchmark struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	UID       string `json:"uid,omitempty"`
+}
+
+// Mode is how a target is accessed.
+type Mode string
+
+// Modes of a target.
+const (
+	Filesystem Mode = "Filesystem" // a directory
+	Block      Mode = "Block"      // a raw block device
+)
+
+// Source is where a target comes from, for the messages that name its field.
+type Source string
+
+// Sources of a target; the names of the fields of the API.
+const (
+	StorageClass          Source = "storageClass"
+	PersistentVolumeClaim Source = "persistentVolumeClaim"
+	HostPath              Source = "hostPath"
+	BlockDevice           Source = "blockDevice"
+)
+
+// Target is one piece of storage. Its path is not in the plan: the worker is
+// told it apart (in an immutable Job, or on the command line).
+type Target struct {
+	Name   string `json:"name"`
+	Source Source `json:"source"`
+	// Ref is the StorageClass's or claim's name, or the host's path, for people.
+	Ref  string `json:"ref"`
+	Mode Mode   `json:"mode"`
+	// Generated says that the volume was made for this run, so that an old
+	// signature on it is nobody's data.
+	Generated bool `json:"generated,omitempty"`
+}
+
+// Workload is one engine with its configuration, which only the engine reads:
+// the JSON of the field of the API that has the engine's name.
+type Workload struct {
+	Name   string          `json:"name"`
+	Engine string          `json:"engine"`
+	Config json.RawMessage `json:"config"`
+}
+
+// Trial is one execution of one workload. ID is unique within a worker and is
+// the name of the trial's object.
+type Trial struct {
+	ID       string `json:"id"`
+	Workload string `json:"workload"`
+	// Repeat counts from 1.
+	Repeat int `json:"repeat"`
+}
+
+// Worker is one (target, node) of a run.
+type Worker struct {
+	Name   string `json:"name"`
+	Target string `json:"target"`
+	Node   string `json:"node"`
+}
+
+// Worker returns the worker of that name and its target.
+func (p *Plan) Worker(name string) (Worker, Target, error) {
+	for _, w := range p.Workers {
+		if w.Name != name {
+			continue
+		}
+		for _, t := range p.Targets {
+			if t.Name == w.Target {
+				return w, t, nil
+			}
+		}
+		return w, Target{}, fmt.Errorf("plan: worker %s names target %s, which the plan has not", name, w.Target)
+	}
+	return Worker{}, Target{}, fmt.Errorf("plan: no worker is named %q", name)
+}
+
+// Workload returns the workload of that name.
+func (p *Plan) Workload(name string) (Workload, bool) {
+	for _, w := range p.Workloads {
+		if w.Name == name {
+			return w, true
+		}
+	}
+	return Workload{}, false
+}
+
+// Encode returns the plan's document and its digest, "sha256:…". The digest goes
+// into the Job's arguments, which nobody can edit, so that a worker with
+// privileges never executes a plan that somebody has put in the place of its own.
+func (p *Plan) Encode() (document []byte, digest string, err error) {
+	document, err = json.MarshalIndent(p, "", " ")
+	if err != nil {
+		return nil, "", fmt.Errorf("plan: %w", err)
+	}
+	return document, Digest(document), nil
+}
+
+// DecodePlan reads a plan document. If digest is not empty, the document must have it.
+func DecodePlan(document []byte, digest string) (*Plan, error) {
+	if got := Digest(document); digest != "" && got != digest {
+		return nil, &Failure{
+			Class:   PlanTampered,
+			Message: fmt.Sprintf("the plan has digest %s, and the Job was made for %s", got, digest),
+			Remedy:  "see who changed the plan's ConfigMap, then change spec.runID to run again",
+		}
+	}
+	p := &Plan{}
+	if err := json.Unmarshal(document, p); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	if p.Schema != PlanSchema {
+		return nil, fmt.Errorf("plan: its schema is %q, and this program reads %q", p.Schema, PlanSchema)
+	}
+	return p, nil
+}
+
+// Digest returns "sha256:" and the hexadecimal SHA-256 of document.
+func Digest(document []byte) string {
+	sum := sha256.Sum256(document)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Keys are the object keys of one run, relative to the store's prefix.
+type Keys struct{ Namespace, Name, Run string }
+
+// Keys returns the object keys of the plan's run.
+func (p *Plan) Keys() Keys {
+	return Keys{Namespace: p.Benchmark.Namespace, Name: p.Benchmark.Name, Run: p.Run}
+}
+
+func (k Keys) join(parts ...string) string {
+	return strings.Join(append([]string{k.Namespace, k.Name, k.Run}, parts...), "/")
+}
+
+// Prefix of every object of the run, with a slash at its end.
+func (k Keys) Prefix() string { return k.join("") }
+
+// Plan is the key of plan.json.
+func (k Keys) Plan() string { return k.join("plan.json") }
+
+// Summary is the key of the run's summary.json.
+func (k Keys) Summary() string { return k.join("summary.json") }
+
+// WorkerSummary is the key of a worker's summary.json.
+func (k Keys) WorkerSummary(worker string) string { return k.join("workers", worker, "summary.json") }
+
+// Trials is the prefix of a worker's trial documents, with a slash at its end.
+func (k Keys) Trials(worker string) string { return k.join("workers", worker, "trials", "") }
+
+// Trial is the key of a trial document.
+func (k Keys) Trial(worker, id string) string {
+	return k.join("workers", worker, "trials", id+".json")
+}
+
+// Raw is the key of the output of a trial's tool, as the tool wrote it, zstd-compressed.
+func (k Keys) Raw(worker, id string) string {
+	return k.join("workers", worker, "raw", id, "output.zst")
+}
+
+// Grant is what a worker may do with the result store, and until when.
+type Grant struct {
+	Expires time.Time `json:"expires"`
+	// CABundle holds PEM certificates that sign the store's, if not the system's.
+	CABundle []byte `json:"caBundle,omitempty"`
+	// Put and Get map an object key to a URL that is signed for that request.
+	Put map[string]string `json:"put"`
+	Get map[string]string `json:"get"`
+}

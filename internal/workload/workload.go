@@ -1,0 +1,62 @@
+package workload
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// Engine runs one kind of workload.
+type Engine interface {
+	// Name is the name of the engine's field in the API.
+	Name() string
+
+	// Check finds what is wrong with a configuration without touching a target.
+	// It is pure. Its errors are *trial.Failure with Field relative to the
+	// workload, such as "fio.jobFile".
+	Check(config json.RawMessage, mode trial.Mode) error
+
+	// Estimate says how long a trial takes and how much of the target it uses.
+	// Zero means unknown. It is pure.
+	Estimate(config json.RawMessage) (Estimate, error)
+
+	// Prepare makes the target ready for all trials of the workload: whether it
+	// is large enough, files laid out, data written that will be read. It is
+	// called once by each attempt, before the first trial of the workload, and
+	// must do no more than is needed when it was done before.
+	Prepare(ctx context.Context, env Env) error
+
+	// Run executes one trial. If it fails after it measured something, it returns
+	// both the measurement, for the record, and the error.
+	Run(ctx context.Context, env Env) (*result.Measurement, error)
+
+	// Tools returns the versions of the programs that the engine runs.
+	Tools(ctx context.Context) map[string]string
+}
+
+// Estimate of one trial.
+type Estimate struct {
+	Duration time.Duration
+	// Bytes of the target that must be free (a file system) or there (a device).
+	Bytes uint64
+}
+
+// Env is where an engine works.
+type Env struct {
+	// Workload is the workload's name and configuration.
+	Workload trial.Workload
+	Target   trial.Target
+	// Dir is a directory of the run's own on the target, for Mode Filesystem.
+	// It lives through all trials and attempts.
+	Dir string
+	// Device is the block device, for Mode Block.
+	Device string
+	// Scratch is an empty directory off the target, for the tool's own files.
+	Scratch string
+	// Log is for people. The engine logs nothing while it measures.
+	Log *slog.Logger
+}
