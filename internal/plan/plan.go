@@ -1,0 +1,201 @@
+package plan
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// MaxTrials bounds the trials of a worker: its grant holds three signed URLs of
+// about 500 bytes for each, and a Secret holds 1 MiB.
+const MaxTrials = 500
+
+// MaxWorkers bounds the workers of a run, whose status is kept in one object.
+const MaxWorkers = 1000
+
+// Checker finds what is wrong with an engine's configuration.
+type Checker interface {
+	// Check returns a *trial.Failure with Field relative to the workload.
+	Check(engine string, config json.RawMessage, mode trial.Mode) error
+}
+
+// Input is all that a plan depends on.
+type Input struct {
+	Benchmark *v1alpha1.StorageBenchmark
+	// Run is the ID of the run.
+	Run string
+	// Nodes that measure, in order.
+	Nodes []string
+	// Modes by target name, for targets whose mode the spec does not tell (an
+	// existing claim) or that are replaced (on the command line).
+	Modes map[string]trial.Mode
+	// Engines checks the workloads.
+	Engines Checker
+}
+
+// Build makes the plan.
+func Build(in Input) (*trial.Plan, error) {
+	b := in.Benchmark
+	p := &trial.Plan{
+		Schema:    trial.PlanSchema,
+		Benchmark: trial.Benchmark{Namespace: b.Namespace, Name: b.Name, UID: string(b.UID)},
+		Run:       in.Run,
+	}
+	for _, t := range b.Spec.Targets {
+		target, err := buildTarget(t, in.Modes[t.Name])
+		if err != nil {
+			return nil, err
+		}
+		p.Targets = append(p.Targets, target)
+	}
+	for _, w := range b.Spec.Workloads {
+		workload, err := buildWorkload(w, p.Targets, in.Engines)
+		if err != nil {
+			return nil, err
+		}
+		p.Workloads = append(p.Workloads, workload)
+	}
+	if n := len(p.Workloads) * int(b.Spec.Trials.Min); n > MaxTrials {
+		return nil, invalid("spec.trials.min", fmt.Sprintf("%d workloads × %d trials are %d for each worker, and at most %d are allowed", len(p.Workloads), b.Spec.Trials.Min, n, MaxTrials), "lower trials.min or split the benchmark")
+	}
+	if n := len(p.Targets) * len(in.Nodes); n > MaxWorkers {
+		return nil, invalid("spec.placement.nodes", fmt.Sprintf("%d targets × %d nodes are %d workers, and at most %d are allowed", len(p.Targets), len(in.Nodes), n, MaxWorkers), "lower placement.nodes or split the benchmark")
+	}
+	for repeat := 1; repeat <= int(b.Spec.Trials.Min); repeat++ {
+		for _, w := range p.Workloads {
+			p.Trials = append(p.Trials, trial.Trial{
+				ID:       fmt.Sprintf("%s.r%03d", w.Name, repeat),
+				Workload: w.Name,
+				Repeat:   repeat,
+			})
+		}
+	}
+	for _, node := range in.Nodes {
+		for _, t := range p.Targets {
+			p.Workers = append(p.Workers, trial.Worker{Name: workerName(t.Name, node), Target: t.Name, Node: node})
+		}
+	}
+	return p, nil
+}
+
+func buildTarget(t v1alpha1.Target, mode trial.Mode) (trial.Target, error) {
+	out := trial.Target{Name: t.Name}
+	field := "spec.targets[" + t.Name + "]"
+	switch {
+	case t.StorageClass != nil:
+		out.Source, out.Ref, out.Generated = trial.StorageClass, t.StorageClass.Name, true
+		out.Mode = trial.Filesystem
+		if t.StorageClass.VolumeMode == corev1.PersistentVolumeBlock {
+			out.Mode = trial.Block
+		}
+	case t.PersistentVolumeClaim != nil:
+		out.Source, out.Ref = trial.PersistentVolumeClaim, t.PersistentVolumeClaim.ClaimName
+		out.Mode = mode
+		if mode == trial.Block && !t.PersistentVolumeClaim.AllowDataDestruction {
+			return out, invalid(field+".persistentVolumeClaim.allowDataDestruction",
+				fmt.Sprintf("the claim %s has volumeMode Block, and a benchmark overwrites what is on it", out.Ref),
+				"set it to true if nothing on the volume is needed")
+		}
+	case t.HostPath != nil:
+		out.Source, out.Ref, out.Mode = trial.HostPath, t.HostPath.Path, trial.Filesystem
+	case t.BlockDevice != nil:
+		out.Source, out.Ref, out.Mode = trial.BlockDevice, t.BlockDevice.Path, trial.Block
+		if !t.BlockDevice.AllowDataDestruction {
+			return out, invalid(field+".blockDevice.allowDataDestruction",
+				"a benchmark overwrites the device", "set it to true if nothing on it is needed")
+		}
+	default:
+		return out, invalid(field, "it has no source", "set one of storageClass, persistentVolumeClaim, hostPath and blockDevice")
+	}
+	if mode != "" {
+		// Replaced on the command line: the path given decides, and it is not ours.
+		out.Mode, out.Generated = mode, false
+	}
+	return out, nil
+}
+
+func buildWorkload(w v1alpha1.Workload, targets []trial.Target, engines Checker) (trial.Workload, error) {
+	field := "spec.workloads[" + w.Name + "]"
+	encoded, err := json.Marshal(w)
+	if err != nil {
+		return trial.Workload{}, fmt.Errorf("plan: workload %s: %w", w.Name, err)
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(encoded, &fields); err != nil {
+		return trial.Workload{}, fmt.Errorf("plan: workload %s: %w", w.Name, err)
+	}
+	delete(fields, "name")
+	if len(fields) != 1 {
+		return trial.Workload{}, invalid(field, fmt.Sprintf("it has %d engines", len(fields)), "set exactly one, such as fio")
+	}
+	out := trial.Workload{Name: w.Name}
+	for engine, config := range fields {
+		out.Engine, out.Config = engine, config
+	}
+	for _, t := range targets {
+		err := engines.Check(out.Engine, out.Config, t.Mode)
+		if failure, ok := errors.AsType[*trial.Failure](err); ok {
+			failure.Field = field + "." + cmp.Or(failure.Field, out.Engine)
+			failure.Workload = w.Name
+			return out, failure
+		}
+		if err != nil {
+			return out, fmt.Errorf("plan: workload %s: %w", w.Name, err)
+		}
+	}
+	return out, nil
+}
+
+// workerName is <target>.<node>, which no other pair has, as a target's name has
+// no dot. It is a label value, so a long one ends with a hash.
+func workerName(target, node string) string {
+	name := target + "." + node
+	if len(name) <= 63 {
+		return name
+	}
+	return name[:54] + "-" + Hash(name)
+}
+
+// Hash returns 8 hexadecimal digits of the SHA-256 of parts, for names.
+func Hash(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:8]
+}
+
+// RunID names a run: what the user called it, the generation of the spec that it
+// was started for (a spec that is changed and changed back is another run), and
+// the object (a benchmark that is deleted and made again is another one).
+func RunID(b *v1alpha1.StorageBenchmark) string {
+	id := fmt.Sprintf("g%d-%s", b.Generation, Hash(string(b.UID)))
+	if b.Spec.RunID != "" {
+		id = b.Spec.RunID + "-" + id
+	}
+	return id
+}
+
+// SpecHash tells whether a spec asks for another run: it covers all of it but
+// what only steers a run.
+func SpecHash(spec v1alpha1.StorageBenchmarkSpec) (string, error) {
+	spec.Suspend, spec.TTLAfterFinished = false, nil
+	b, err := json.Marshal(spec)
+	if err != nil {
+		return "", fmt.Errorf("plan: %w", err)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:16]), nil
+}
+
+func invalid(field, message, remedy string) error {
+	return &trial.Failure{Class: trial.InvalidSpec, Field: field, Message: message, Remedy: remedy}
+}

@@ -1,0 +1,64 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"storagebench.io/storagebench/internal/result"
+)
+
+func TestNumbersHaveThreeDigitsAndAUnit(t *testing.T) {
+	for want, got := range map[string]string{
+		"0.00":       Number(0),
+		"999":        Number(999),
+		"1.00k":      Number(999.6),
+		"12.3k":      Number(12345),
+		"1.50M":      Number(1.5e6),
+		"48.0 MiB/s": BytesPerSecond(48 << 20),
+		"512 B":      Bytes(512),
+		"750ns":      Seconds(750e-9),
+		"310µs":      Seconds(310.2e-6),
+		"1.25ms":     Seconds(1.25e-3),
+		"17.2s":      Seconds(17.18),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestTableAndHeadline(t *testing.T) {
+	low, high, p99 := 900.0, 1100.0, 0.002
+	row := func(node string, iops float64) result.Row {
+		return result.Row{Target: "fast", Workload: "oltp", Node: node, N: 6, Metrics: map[string]result.Estimate{
+			"read.iops":         {N: 6, Median: iops, Low: &low, High: &high},
+			"read.bandwidth":    {N: 6, Median: iops * 4096},
+			"read.latency.p50":  {N: 6, Median: 0.001},
+			"read.latency.p99":  {N: 6, Median: 0.0015, Pooled: &p99},
+			"write.iops":        {N: 6, Median: 10},
+			"write.latency.p99": {N: 6, Median: 1},
+		}}
+	}
+	s := result.Summary{Rows: []result.Row{row("a", 1000), row("b", 2000)}}
+
+	var text strings.Builder
+	if err := Table(&text, s); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(text.String(), "\n")
+	if len(lines) != 6 || lines[5] != "" {
+		t.Fatalf("want a header and four lines:\n%s", text.String())
+	}
+	if got := strings.Fields(lines[1]); strings.Join(got, " ") != "fast a oltp read 6 1.00k 900–1.10k 3.91 MiB/s 1.00ms 2.00ms -" {
+		t.Errorf("line: %q", got)
+	}
+	if !strings.Contains(lines[2], "n < 6") {
+		t.Errorf("a median without an interval must say why: %q", lines[2])
+	}
+	if got, want := Headline(s), "oltp: read 1.00k–2.00k IOPS, p99 ≤ 2.00ms; write 10.0 IOPS"; got != want {
+		t.Errorf("headline %q, want %q", got, want)
+	}
+	if Headline(result.Summary{}) != "" {
+		t.Error("a run without rows has a headline")
+	}
+}
