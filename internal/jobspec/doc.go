@@ -1,0 +1,15 @@
+// Package jobspec builds the Kubernetes objects of a worker. It is pure: no
+// client, no clock; the same input gives the same objects.
+//
+// Everything that a worker needs is owned by its Job, so that deleting the Job in
+// the foreground deletes all of it, and the Job is gone when all of it is:
+//
+//	Job        runs the Pod; it is made suspended and resumed when the rest is there
+//	PVC        the volume to measure, if it is generated
+//	ConfigMap  plan.json, immutable; its digest stands in the Job's arguments
+//	Secret     grant.json: URLs signed for this worker's objects, immutable
+//
+// The Pod has no API token and no credentials. It passes the restricted Pod
+// Security level, unless its target is a path of the node: a directory needs a
+// hostPath volume and root without capabilities, a device needs privilege.
+package jobspec

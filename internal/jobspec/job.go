@@ -1,0 +1,277 @@
+package jobspec
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"storagebench.io/storagebench/internal/trial"
+)
+
+const (
+	// user and group of an unprivileged worker, as in the image.
+	nonRoot = int64(65532)
+	// diskGroup owns block devices on Debian, Ubuntu, Fedora and RHEL. It lets an
+	// unprivileged worker open the device of a Block volume where the runtime
+	// does not hand devices to the Pod's user.
+	diskGroup = int64(6)
+
+	targetDir    = "/target"
+	targetDevice = "/target-device"
+	planDir      = "/etc/storagebench/plan"
+	planFile     = "plan.json"
+	grantDir     = "/etc/storagebench/grant"
+	grantFile    = "grant.json"
+	workDir      = "/work"
+
+	// deadlineGrace is how much longer than the worker's own timeout the Job
+	// lives, so that the worker ends by itself and stores what it has.
+	deadlineGrace = 2 * time.Minute
+)
+
+// Settings are the operator's, the same for all workers.
+type Settings struct {
+	Image            string
+	ImagePullPolicy  corev1.PullPolicy
+	ImagePullSecrets []string
+}
+
+// Input is all that a worker's objects depend on.
+type Input struct {
+	Settings Settings
+	Plan     *trial.Plan
+	Worker   trial.Worker
+	// Target of the worker.
+	Target trial.Target
+	// Owner is the benchmark's owner reference.
+	Owner metav1.OwnerReference
+	// Tolerations of the Pod.
+	Tolerations []corev1.Toleration
+	// Timeout is what is left of the run's.
+	Timeout time.Duration
+}
+
+// Job builds the worker's Job, suspended.
+func Job(in Input) (*batchv1.Job, error) {
+	_, digest, err := in.Plan.Encode()
+	if err != nil {
+		return nil, err
+	}
+	labels := Labels(in.Plan, in.Worker)
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            Name(in.Plan, in.Worker),
+			Namespace:       in.Plan.Benchmark.Namespace,
+			Labels:          labels,
+			OwnerReferences: []metav1.OwnerReference{in.Owner},
+		},
+		Spec: batchv1.JobSpec{
+			Suspend:     new(true),
+			Completions: new(int32(1)),
+			Parallelism: new(int32(1)),
+			// A Pod that was killed is replaced, and its successor resumes after
+			// the last stored trial; one that ended by itself is not.
+			BackoffLimit: new(int32(6)),
+			PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
+				{
+					Action: batchv1.PodFailurePolicyActionFailJob,
+					OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
+						ContainerName: new("worker"),
+						Operator:      batchv1.PodFailurePolicyOnExitCodesOpIn,
+						Values:        []int32{1, 2},
+					},
+				},
+				{
+					Action: batchv1.PodFailurePolicyActionIgnore,
+					OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{
+						{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue},
+					},
+				},
+			}},
+			// Two Pods must never measure at once.
+			PodReplacementPolicy:  new(batchv1.Failed),
+			ActiveDeadlineSeconds: new(int64((in.Timeout + deadlineGrace).Seconds())),
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{
+					Labels: labels,
+					Annotations: map[string]string{
+						"cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+						"karpenter.sh/do-not-disrupt":                    "true",
+					},
+				},
+				Spec: podSpec(in, digest),
+			},
+		},
+	}, nil
+}
+
+func podSpec(in Input, digest string) corev1.PodSpec {
+	path := targetDir
+	if in.Target.Mode == trial.Block {
+		path = targetDevice
+	}
+	name := Name(in.Plan, in.Worker)
+	container := corev1.Container{
+		Name:            "worker",
+		Image:           in.Settings.Image,
+		ImagePullPolicy: in.Settings.ImagePullPolicy,
+		Command:         []string{"/usr/local/bin/storagebench"},
+		Args: []string{
+			"worker",
+			"--plan", planDir + "/" + planFile,
+			"--plan-digest", digest,
+			"--worker", in.Worker.Name,
+			"--target-path", path,
+			"--grant", grantDir + "/" + grantFile,
+			"--spool", workDir + "/spool",
+			"--scratch", workDir + "/scratch",
+			"--receipt", corev1.TerminationMessagePathDefault,
+			"--timeout", strconv.Itoa(int(in.Timeout.Seconds())) + "s",
+		},
+		SecurityContext: containerSecurity(in.Target.Source),
+		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+			corev1.ResourceCPU:    resource.MustParse("100m"),
+			corev1.ResourceMemory: resource.MustParse("64Mi"),
+		}},
+		VolumeMounts: []corev1.VolumeMount{
+			{Name: "plan", MountPath: planDir, ReadOnly: true},
+			{Name: "grant", MountPath: grantDir, ReadOnly: true},
+			{Name: "work", MountPath: workDir},
+		},
+	}
+	if in.Target.Mode == trial.Block && in.Target.Source != trial.BlockDevice {
+		container.VolumeDevices = []corev1.VolumeDevice{{Name: "target", DevicePath: path}}
+	} else {
+		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: "target", MountPath: path})
+	}
+	spec := corev1.PodSpec{
+		RestartPolicy:                 corev1.RestartPolicyNever,
+		AutomountServiceAccountToken:  new(false),
+		EnableServiceLinks:            new(false),
+		TerminationGracePeriodSeconds: new(int64(30)),
+		Tolerations:                   in.Tolerations,
+		Affinity:                      onNode(in.Worker.Node),
+		SecurityContext:               podSecurity(in.Target),
+		Containers:                    []corev1.Container{container},
+		Volumes: []corev1.Volume{
+			{Name: "plan", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}},
+			{Name: "grant", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name, DefaultMode: new(int32(0o440))}}},
+			{Name: "work", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+			{Name: "target", VolumeSource: targetVolume(in)},
+		},
+	}
+	for _, secret := range in.Settings.ImagePullSecrets {
+		spec.ImagePullSecrets = append(spec.ImagePullSecrets, corev1.LocalObjectReference{Name: secret})
+	}
+	return spec
+}
+
+func targetVolume(in Input) corev1.VolumeSource {
+	switch in.Target.Source {
+	case trial.HostPath:
+		return corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: in.Target.Ref, Type: new(corev1.HostPathDirectory)}}
+	case trial.BlockDevice:
+		return corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: in.Target.Ref, Type: new(corev1.HostPathBlockDev)}}
+	case trial.PersistentVolumeClaim:
+		return claimVolume(in.Target.Ref)
+	default:
+		return claimVolume(Name(in.Plan, in.Worker))
+	}
+}
+
+func claimVolume(claim string) corev1.VolumeSource {
+	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}
+}
+
+// onNode asks the scheduler for the node by name. spec.nodeName would pass the
+// scheduler by, and a volume that waits for its first consumer would never be bound.
+func onNode(node string) *corev1.Affinity {
+	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+			MatchFields: []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node}}},
+		}}},
+	}}
+}
+
+func podSecurity(target trial.Target) *corev1.PodSecurityContext {
+	seccomp := &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}
+	if NeedsHost(target.Source) {
+		return &corev1.PodSecurityContext{RunAsUser: new(int64(0)), RunAsGroup: new(int64(0)), SeccompProfile: seccomp}
+	}
+	security := &corev1.PodSecurityContext{
+		RunAsNonRoot:   new(true),
+		RunAsUser:      new(nonRoot),
+		RunAsGroup:     new(nonRoot),
+		FSGroup:        new(nonRoot),
+		SeccompProfile: seccomp,
+		// Always would change the owner of every file of an existing claim.
+		FSGroupChangePolicy: new(corev1.FSGroupChangeOnRootMismatch),
+	}
+	if target.Mode == trial.Block {
+		security.SupplementalGroups = []int64{diskGroup}
+	}
+	return security
+}
+
+func containerSecurity(source trial.Source) *corev1.SecurityContext {
+	if source == trial.BlockDevice {
+		// Only a privileged container may open a device that is not a volume.
+		return &corev1.SecurityContext{Privileged: new(true), ReadOnlyRootFilesystem: new(true)}
+	}
+	return &corev1.SecurityContext{
+		AllowPrivilegeEscalation: new(false),
+		ReadOnlyRootFilesystem:   new(true),
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
+}
+
+// NeedsHost says whether a target is a path of the node, for which a Pod needs
+// more than the restricted Pod Security level allows.
+func NeedsHost(source trial.Source) bool {
+	return source == trial.HostPath || source == trial.BlockDevice
+}
+
+// JobOwner is the owner reference of what the Job owns.
+func JobOwner(job *batchv1.Job) metav1.OwnerReference {
+	return *metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))
+}
+
+// Claim builds the volume's claim for a target of a StorageClass.
+func Claim(job *batchv1.Job, class string, size resource.Quantity, access corev1.PersistentVolumeAccessMode, mode corev1.PersistentVolumeMode) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{
+		ObjectMeta: owned(job),
+		Spec: corev1.PersistentVolumeClaimSpec{
+			StorageClassName: &class,
+			AccessModes:      []corev1.PersistentVolumeAccessMode{access},
+			VolumeMode:       &mode,
+			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: size}},
+		},
+	}
+}
+
+// PlanConfigMap builds the ConfigMap with the plan.
+func PlanConfigMap(job *batchv1.Job, document []byte) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: owned(job), Immutable: new(true), Data: map[string]string{planFile: string(document)}}
+}
+
+// GrantSecret builds the Secret with the grant.
+func GrantSecret(job *batchv1.Job, grant []byte) (*corev1.Secret, error) {
+	if len(grant) > corev1.MaxSecretSize {
+		return nil, fmt.Errorf("jobspec: the grant has %d bytes, and a Secret holds %d", len(grant), corev1.MaxSecretSize)
+	}
+	return &corev1.Secret{ObjectMeta: owned(job), Immutable: new(true), Data: map[string][]byte{grantFile: grant}}, nil
+}
+
+func owned(job *batchv1.Job) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name:            job.Name,
+		Namespace:       job.Namespace,
+		Labels:          job.Labels,
+		OwnerReferences: []metav1.OwnerReference{JobOwner(job)},
+	}
+}

@@ -1,0 +1,76 @@
+package status
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/report"
+	"storagebench.io/storagebench/internal/result"
+)
+
+// MaxRows is the number of rows a status holds: about 1 KiB each, far below what
+// etcd keeps of an object. It is the limit in the API's schema.
+const MaxRows = 64
+
+// Summary writes the summary's rows and headline into the status.
+func Summary(status *v1alpha1.StorageBenchmarkStatus, s result.Summary) {
+	status.Headline = Shorten(report.Headline(s), 256)
+	status.Summary = nil
+	status.SummaryOmitted = int32(max(len(s.Rows)-MaxRows, 0))
+	for _, row := range s.Rows[:min(len(s.Rows), MaxRows)] {
+		out := v1alpha1.SummaryRow{Target: row.Target, Workload: row.Workload, Node: row.Node, Trials: int32(row.N)}
+		for _, op := range report.Operations(row) {
+			out.Operations = append(out.Operations, v1alpha1.OperationSummary{
+				Operation: op,
+				IOPS:      estimate(row, op+".iops"),
+				Bandwidth: estimate(row, op+".bandwidth"),
+				Latency:   latency(row, op),
+			})
+		}
+		status.Summary = append(status.Summary, out)
+	}
+}
+
+func estimate(row result.Row, name string) *v1alpha1.Estimate {
+	m, ok := row.Metrics[name]
+	if !ok {
+		return nil
+	}
+	e := &v1alpha1.Estimate{Median: quantity(m.Median)}
+	if m.Low != nil && m.High != nil {
+		low, high := quantity(*m.Low), quantity(*m.High)
+		e.Low, e.High = &low, &high
+	}
+	return e
+}
+
+// quantity keeps three decimals where they can matter: below 1000 a second.
+func quantity(v float64) resource.Quantity {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return resource.Quantity{}
+	}
+	if math.Abs(v) < 1000 {
+		return *resource.NewMilliQuantity(int64(math.Round(v*1000)), resource.DecimalSI)
+	}
+	// DecimalExponent would be shorter, but 12345 is what people read.
+	q, err := resource.ParseQuantity(strconv.FormatFloat(math.Round(v), 'f', 0, 64))
+	if err != nil {
+		return resource.Quantity{}
+	}
+	return q
+}
+
+// latency takes the percentiles of the merged histogram.
+func latency(row result.Row, op string) *v1alpha1.LatencySummary {
+	h := row.Histograms[op]
+	if h == nil || h.Count() == 0 {
+		return nil
+	}
+	at := func(p float64) metav1.Duration { return metav1.Duration{Duration: time.Duration(h.Percentile(p))} }
+	return &v1alpha1.LatencySummary{P50: at(50), P99: at(99), P999: at(99.9)}
+}
