@@ -7,12 +7,10 @@ import (
 
 // Reasons that a decision gives; the words are those of the API's conditions.
 const (
-	ReasonQueued    = "Queued"
-	ReasonStarting  = "Starting"
-	ReasonRunning   = "Running"
-	ReasonSuspended = "Suspended"
-	ReasonDeleting  = "Deleting"
-	ReasonTimedOut  = "TimedOut"
+	ReasonQueued   = "Queued"
+	ReasonStarting = "Starting"
+	ReasonRunning  = "Running"
+	ReasonTimedOut = "TimedOut"
 )
 
 // Verb is what to do.
@@ -34,8 +32,6 @@ const (
 	CleanUp Verb = "CleanUp"
 	// Conclude folds the workers' summaries and records the end of the run.
 	Conclude Verb = "Conclude"
-	// Forget lets the benchmark go: nothing of it is left.
-	Forget Verb = "Forget"
 )
 
 // Action is one thing to do. They are idempotent.
@@ -60,7 +56,7 @@ type Decision struct {
 
 // Times after which a decision is taken again without being called for.
 const (
-	pollRunning  = 5 * time.Second
+	pollRunning  = 10 * time.Second
 	pollStarting = 2 * time.Second
 	pollWaiting  = 15 * time.Second
 	// settleGrace is how long a worker that has reached its timeout may take to
@@ -70,14 +66,6 @@ const (
 
 // Decide returns the next actions.
 func Decide(w World) Decision {
-	switch {
-	case w.Deleting:
-		return windDown(w, ReasonDeleting, "removing what the benchmark made", Forget)
-	case w.Concluded:
-		return windDown(w, "", "", "")
-	case w.Suspended:
-		return windDown(w, ReasonSuspended, "spec.suspend is true: set it to false to carry on after the last stored trial", "")
-	}
 	if d, busy := cleanUpEnded(w); busy {
 		return d
 	}
@@ -100,7 +88,7 @@ func advance(w World, current *Worker) Decision {
 	case JobMissing, JobPreparing:
 		if w.StoreTrouble != nil {
 			// Others may use the node while this one waits.
-			return Decision{Actions: releaseAllBut(w, ""), Reason: w.StoreTrouble.Reason, Message: w.StoreTrouble.Message, Stalled: true, Again: pollWaiting}
+			return Decision{Actions: releaseAllBut(w, ""), Reason: w.StoreTrouble.Reason, Message: w.StoreTrouble.Message, Stalled: !w.StoreTrouble.MayPass, Again: pollWaiting}
 		}
 		actions := releaseAllBut(w, current.Node)
 		if !w.Claims[current.Node].Mine {
@@ -116,7 +104,7 @@ func advance(w World, current *Worker) Decision {
 	}
 	switch {
 	case current.Trouble != nil:
-		return Decision{Reason: current.Trouble.Reason, Message: current.Trouble.Message, Stalled: true, Again: pollStarting}
+		return Decision{Reason: current.Trouble.Reason, Message: current.Trouble.Message, Stalled: !current.Trouble.MayPass, Again: pollStarting}
 	case current.PodRunning:
 		return Decision{Reason: ReasonRunning, Message: "worker " + current.Name + " is measuring", Again: pollRunning}
 	default:
@@ -174,29 +162,6 @@ func conclude(w World) Decision {
 		Message: "folding the results of all workers",
 		Again:   pollStarting,
 	}
-}
-
-// windDown removes every Job, then gives the nodes back, then does last.
-func windDown(w World, reason, message string, last Verb) Decision {
-	d := Decision{Reason: reason, Message: message}
-	for _, worker := range w.Workers {
-		switch worker.Job {
-		case JobMissing:
-			continue
-		case JobDeleting:
-		default:
-			d.Actions = append(d.Actions, Action{Verb: CleanUp, Worker: worker.Name})
-		}
-		d.Again = pollStarting
-	}
-	if d.Again != 0 {
-		return d
-	}
-	d.Actions = releaseAllBut(w, "")
-	if last != "" {
-		d.Actions = append(d.Actions, Action{Verb: last})
-	}
-	return d
 }
 
 // releaseAllBut gives back every node that is ours but one, in the workers' order.

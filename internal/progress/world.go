@@ -45,8 +45,12 @@ type Worker struct {
 	Trouble *Trouble
 }
 
-// Trouble is an obstacle that somebody must remove.
-type Trouble struct{ Reason, Message string }
+// Trouble is an obstacle. Unless it may pass by itself, somebody must remove it.
+type Trouble struct {
+	Reason  string
+	Message string
+	MayPass bool
+}
 
 // Claim is how a node's Lease stands, as this benchmark sees it.
 type Claim struct {
@@ -60,14 +64,10 @@ type Claim struct {
 
 // World is all that a decision depends on.
 type World struct {
-	Now       time.Time
-	Deleting  bool
-	Suspended bool
+	Now time.Time
 	// StartedAt is when the run got its first node; zero before.
 	StartedAt time.Time
 	Timeout   time.Duration
-	// Concluded: the run's end is recorded.
-	Concluded bool
 	// Workers in the order in which they run.
 	Workers []Worker
 	// Claims by node.
