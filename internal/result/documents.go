@@ -86,6 +86,8 @@ type Measurement struct {
 	DirectIO *DirectIO `json:"directIO,omitempty"`
 	// Command is the argument vector of the tool, if one was run.
 	Command []string `json:"command,omitempty"`
+	// Input is what the tool was given to read, such as fio's job file.
+	Input string `json:"input,omitempty"`
 	// Stderr of the tool, its last 16 KiB. It is not a failure by itself.
 	Stderr string `json:"stderr,omitempty"`
 	// Notes say what a reader of the numbers must know.

@@ -57,6 +57,12 @@ type Env struct {
 	Device string
 	// Scratch is an empty directory off the target, for the tool's own files.
 	Scratch string
+	// State is a directory off the target where an engine may note what it did to
+	// a device, as it cannot leave a file there. It lives as long as the worker's
+	// spool; a note that is lost costs time, no more.
+	State string
+	// Trial is the trial to run; the zero value in Prepare.
+	Trial trial.Trial
 	// Log is for people. The engine logs nothing while it measures.
 	Log *slog.Logger
 }

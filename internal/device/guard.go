@@ -1,0 +1,102 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// Claim opens a block device for a benchmark that overwrites it and keeps it from
+// being mounted until the result is closed. It fails with a *trial.Failure if the
+// path is no block device, if the kernel or another program holds it, or, unless
+// the device was generated for the run, if a signature is found on it. field is
+// the field of the spec that names the device.
+func Claim(ctx context.Context, path string, generated bool, field string) (io.Closer, error) {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode()&os.ModeDevice == 0 || info.Mode()&os.ModeCharDevice != 0 {
+		if err == nil {
+			err = fmt.Errorf("%s is not a block device", path)
+		}
+		return nil, unusable(field, err.Error(), "give the path of a block device", err)
+	}
+	// O_EXCL on a block device fails if it, or a partition of it, is mounted or a
+	// part of device mapper, md or the like.
+	fd, err := unix.Open(path, unix.O_RDWR|unix.O_EXCL|unix.O_CLOEXEC, 0)
+	switch {
+	case errors.Is(err, unix.EBUSY):
+		return nil, unusable(field, path+" is mounted or in use by the system", "unmount it and take it out of any volume group, RAID or pool first", err)
+	case errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EROFS):
+		return nil, unusable(field, path+" cannot be opened for writing: "+err.Error(), "see the device's permissions and whether it is read-only", err)
+	case err != nil:
+		return nil, unusable(field, path+": "+err.Error(), "see the kernel's log on the node", err)
+	}
+	file := os.NewFile(uintptr(fd), path)
+	if !generated {
+		if err := refuseSignature(ctx, path, field); err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+	}
+	return file, nil
+}
+
+func unusable(field, message, remedy string, err error) error {
+	return &trial.Failure{Class: trial.TargetUnusable, Field: field, Message: message, Remedy: remedy, Err: err}
+}
+
+// Exit statuses of blkid -p.
+const (
+	blkidNothing    = 2
+	blkidAmbivalent = 8
+)
+
+// refuseSignature fails if blkid finds anything, or cannot tell: what is on the
+// device may be somebody's data.
+func refuseSignature(ctx context.Context, path, field string) error {
+	cmd := exec.CommandContext(ctx, "blkid", "--probe", "--output", "export", "--", path)
+	out, err := cmd.Output()
+	exit, exited := errors.AsType[*exec.ExitError](err)
+	found := "something"
+	switch {
+	case err == nil:
+		found = signature(string(out))
+	case exited && exit.ExitCode() == blkidNothing:
+		return nil
+	case exited && exit.ExitCode() == blkidAmbivalent:
+		found = "signatures of several kinds"
+	default:
+		return unusable(field, fmt.Sprintf("it cannot be told what is on %s: blkid: %v", path, err), "install util-linux, or use the runner's image, which has it", err)
+	}
+	return &trial.Failure{
+		Class:   trial.TargetHoldsData,
+		Field:   field,
+		Message: fmt.Sprintf("%s holds %s, and a benchmark would overwrite it", path, found),
+		Remedy:  fmt.Sprintf("if nothing on it is needed, erase it with: wipefs -a %s", path),
+	}
+}
+
+func signature(export string) string {
+	values := map[string]string{}
+	for line := range strings.Lines(export) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
+			values[name] = value
+		}
+	}
+	switch {
+	case values["TYPE"] != "" && values["LABEL"] != "":
+		return fmt.Sprintf("%s with the label %s", values["TYPE"], values["LABEL"])
+	case values["TYPE"] != "":
+		return values["TYPE"]
+	case values["PTTYPE"] != "":
+		return "a partition table (" + values["PTTYPE"] + ")"
+	default:
+		return "something that blkid knows"
+	}
+}

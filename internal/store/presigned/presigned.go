@@ -1,0 +1,172 @@
+package presigned
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5" //nolint:gosec // S3 asks for it, as a checksum and not against forgery
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/store"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// Timeouts of a request. A body of result.MaxDocument needs 30 s at 1 MiB/s.
+const (
+	connectTimeout  = 10 * time.Second
+	responseTimeout = 30 * time.Second
+	requestTimeout  = 2 * time.Minute
+)
+
+// Objects are the objects of one worker.
+type Objects struct {
+	grant  trial.Grant
+	client *http.Client
+}
+
+var _ store.Objects = (*Objects)(nil)
+
+// New returns the objects that a grant gives access to.
+func New(grant trial.Grant) (*Objects, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if len(grant.CABundle) > 0 {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(grant.CABundle) {
+			return nil, errors.New("store: the grant's caBundle holds no certificate in PEM")
+		}
+	}
+	transport := &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: connectTimeout}).DialContext,
+		TLSClientConfig:       config,
+		TLSHandshakeTimeout:   connectTimeout,
+		ResponseHeaderTimeout: responseTimeout,
+		// A connection that idles through a trial is closed by most servers, and
+		// nothing of this program may run meanwhile.
+		DisableKeepAlives: true,
+	}
+	client := &http.Client{
+		Transport: transport,
+		Timeout:   requestTimeout,
+		// A signature is for one host; following a redirect would send it to another.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return &Objects{grant: grant, client: client}, nil
+}
+
+// Put uploads body. The server verifies its MD5.
+func (o *Objects) Put(ctx context.Context, key string, body []byte) error {
+	signed, ok := o.grant.Put[key]
+	if !ok {
+		return fmt.Errorf("store: put %s: %w: the grant has no URL for it", key, store.ErrDenied)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPut, signed, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("store: put %s: the grant's URL cannot be parsed", key)
+	}
+	sum := md5.Sum(body) //nolint:gosec // see the import
+	request.Header.Set("Content-MD5", base64.StdEncoding.EncodeToString(sum[:]))
+	_, err = o.do(request)
+	return wrap("put", key, err)
+}
+
+// Get downloads an object of at most result.MaxDocument bytes.
+func (o *Objects) Get(ctx context.Context, key string) ([]byte, error) {
+	signed, ok := o.grant.Get[key]
+	if !ok {
+		return nil, fmt.Errorf("store: get %s: %w: the grant has no URL for it", key, store.ErrDenied)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, signed, nil)
+	if err != nil {
+		return nil, fmt.Errorf("store: get %s: the grant's URL cannot be parsed", key)
+	}
+	body, err := o.do(request)
+	return body, wrap("get", key, err)
+}
+
+func wrap(verb, key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("store: %s %s: %w", verb, key, err)
+}
+
+func (o *Objects) do(request *http.Request) ([]byte, error) {
+	response, err := o.client.Do(request)
+	if err != nil {
+		return nil, transportError(request, err)
+	}
+	defer func() { _ = response.Body.Close() }() // it was read as far as it is needed
+	body, err := io.ReadAll(io.LimitReader(response.Body, result.MaxDocument+1))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", store.ErrUnreachable, withoutURL(err))
+	}
+	if len(body) > result.MaxDocument {
+		return nil, fmt.Errorf("the object is larger than %d bytes", result.MaxDocument)
+	}
+	if response.StatusCode >= 200 && response.StatusCode < 300 {
+		return body, nil
+	}
+	return nil, statusError(response.StatusCode, body)
+}
+
+// transportError classifies an error that came before any answer, and keeps the
+// URL out of it.
+func transportError(request *http.Request, err error) error {
+	if ctxErr := request.Context().Err(); ctxErr != nil {
+		return ctxErr
+	}
+	cause := withoutURL(err)
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return fmt.Errorf("%w: %s: %w", store.ErrTLS, request.URL.Host, cause)
+	}
+	return fmt.Errorf("%w: %s: %w", store.ErrUnreachable, request.URL.Host, cause)
+}
+
+// withoutURL unwraps url.Error, whose text begins with the signed URL.
+func withoutURL(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// statusError reads S3's error document.
+func statusError(status int, body []byte) error {
+	var document struct {
+		Code    string
+		Message string
+	}
+	// A proxy's page is no XML: then the status alone decides.
+	_ = xml.Unmarshal(body, &document)
+	detail := fmt.Sprintf("HTTP %d %s", status, http.StatusText(status))
+	if document.Code != "" {
+		detail = fmt.Sprintf("%s: %s", document.Code, document.Message)
+	}
+	switch {
+	case document.Code == "ExpiredToken" || document.Code == "AccessDenied" && document.Message == "Request has expired":
+		return fmt.Errorf("%w (%s)", store.ErrExpired, detail)
+	case document.Code == "NoSuchBucket":
+		return fmt.Errorf("%w (%s)", store.ErrNoBucket, detail)
+	case document.Code == "InvalidAccessKeyId" || document.Code == "SignatureDoesNotMatch":
+		return fmt.Errorf("%w (%s)", store.ErrCredentials, detail)
+	case status == http.StatusNotFound:
+		return fmt.Errorf("%w (%s)", store.ErrNotFound, detail)
+	case status == http.StatusForbidden || status == http.StatusUnauthorized:
+		return fmt.Errorf("%w (%s)", store.ErrDenied, detail)
+	case status >= 500 || status == http.StatusTooManyRequests:
+		return fmt.Errorf("%w (%s)", store.ErrUnreachable, detail)
+	default:
+		return errors.New(detail)
+	}
+}

@@ -1,0 +1,70 @@
+package s3
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/minio/minio-go/v7"
+
+	"storagebench.io/storagebench/internal/store"
+)
+
+// wrap makes an error of package store of an error of the SDK. The text of the
+// SDK's errors is the server's message; a url.Error begins with the request's URL,
+// which is left out as it may be signed.
+func (s *Store) wrap(verb, key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("store: %s %s in bucket %s: %w", verb, key, s.config.Bucket, classify(err))
+}
+
+func classify(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: %w", store.ErrUnreachable, withoutURL(err))
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return fmt.Errorf("%w: %w", store.ErrTLS, withoutURL(err))
+	}
+	if response, ok := errors.AsType[minio.ErrorResponse](err); ok {
+		return classifyResponse(response)
+	}
+	return fmt.Errorf("%w: %w", store.ErrUnreachable, withoutURL(err))
+}
+
+func classifyResponse(r minio.ErrorResponse) error {
+	detail := fmt.Sprintf("%s: %s", r.Code, r.Message)
+	kind := store.ErrUnreachable
+	switch r.Code {
+	case "NoSuchBucket":
+		kind = store.ErrNoBucket
+	case "NoSuchKey":
+		kind = store.ErrNotFound
+	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidTokenId":
+		kind = store.ErrCredentials
+	case "AccessDenied", "AllAccessDisabled":
+		kind = store.ErrDenied
+	default:
+		switch {
+		case r.StatusCode == http.StatusForbidden || r.StatusCode == http.StatusUnauthorized:
+			kind = store.ErrDenied
+		case r.StatusCode == http.StatusNotFound:
+			kind = store.ErrNotFound
+		case r.StatusCode >= 400 && r.StatusCode < 500 && r.StatusCode != http.StatusTooManyRequests && r.StatusCode != http.StatusRequestTimeout:
+			return errors.New(detail)
+		}
+	}
+	return fmt.Errorf("%w (%s)", kind, detail)
+}
+
+// withoutURL unwraps url.Error.
+func withoutURL(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	return err
+}

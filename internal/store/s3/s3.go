@@ -1,0 +1,229 @@
+package s3
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/store"
+)
+
+// Config says which bucket, and how to get in.
+type Config struct {
+	// Endpoint is a URL: https://s3.example.com, or http://minio:9000. Buckets are
+	// addressed by path unless the endpoint is Amazon's.
+	Endpoint string
+	Bucket   string
+	// Prefix of every key, without slashes at its ends; may be empty.
+	Prefix string
+	// Region; empty: us-east-1, which servers without regions expect.
+	Region               string
+	AccessKey, SecretKey string
+	// CABundle holds PEM certificates, if the server's is not signed by the system's.
+	CABundle []byte
+}
+
+// Store is a prefix of a bucket.
+type Store struct {
+	client *minio.Client
+	config Config
+}
+
+var (
+	_ store.Store  = (*Store)(nil)
+	_ store.Signer = (*Store)(nil)
+)
+
+const (
+	connectTimeout  = 10 * time.Second
+	responseTimeout = 30 * time.Second
+)
+
+// New checks the configuration; it does not connect.
+func New(c Config) (*Store, error) {
+	endpoint, err := url.Parse(c.Endpoint)
+	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
+		return nil, fmt.Errorf("store: the endpoint %q is not a URL like https://s3.example.com", redact(c.Endpoint))
+	}
+	if strings.Trim(endpoint.Path, "/") != "" || endpoint.RawQuery != "" || endpoint.User != nil {
+		return nil, fmt.Errorf("store: the endpoint %q must be a scheme, a host and a port only", redact(c.Endpoint))
+	}
+	c.Prefix = strings.Trim(c.Prefix, "/")
+	if c.Prefix != "" {
+		if err := store.CheckKey(c.Prefix); err != nil {
+			return nil, err
+		}
+	}
+	if c.Region == "" {
+		c.Region = "us-east-1"
+	}
+	transport, err := newTransport(c.CABundle)
+	if err != nil {
+		return nil, err
+	}
+	client, err := minio.New(endpoint.Host, &minio.Options{
+		Creds:     credentials.NewStaticV4(c.AccessKey, c.SecretKey, ""),
+		Secure:    endpoint.Scheme == "https",
+		Transport: transport,
+		Region:    c.Region,
+		// The caller retries, and knows how long it can wait.
+		MaxRetries: 1,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("store: %s: %w", endpoint.Host, err)
+	}
+	return &Store{client: client, config: c}, nil
+}
+
+// redact keeps a password in a URL out of messages.
+func redact(endpoint string) string {
+	if u, err := url.Parse(endpoint); err == nil {
+		u.RawQuery = ""
+		return u.Redacted()
+	}
+	return "(unreadable)"
+}
+
+func newTransport(caBundle []byte) (*http.Transport, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if len(caBundle) > 0 {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(caBundle) {
+			return nil, errors.New("store: caBundle holds no certificate in PEM")
+		}
+	}
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: connectTimeout}).DialContext,
+		TLSClientConfig:       config,
+		TLSHandshakeTimeout:   connectTimeout,
+		ResponseHeaderTimeout: responseTimeout,
+		IdleConnTimeout:       time.Minute,
+		MaxIdleConnsPerHost:   4,
+	}, nil
+}
+
+func (s *Store) key(key string) (string, error) {
+	if err := store.CheckKey(key); err != nil {
+		return "", err
+	}
+	if s.config.Prefix == "" {
+		return key, nil
+	}
+	return s.config.Prefix + "/" + key, nil
+}
+
+// Put uploads body. The server verifies its MD5.
+func (s *Store) Put(ctx context.Context, key string, body []byte) error {
+	name, err := s.key(key)
+	if err != nil {
+		return err
+	}
+	_, err = s.client.PutObject(ctx, s.config.Bucket, name, bytes.NewReader(body), int64(len(body)),
+		minio.PutObjectOptions{SendContentMd5: true, DisableMultipart: true})
+	return s.wrap("put", key, err)
+}
+
+// Get downloads an object of at most result.MaxDocument bytes.
+func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
+	name, err := s.key(key)
+	if err != nil {
+		return nil, err
+	}
+	object, err := s.client.GetObject(ctx, s.config.Bucket, name, minio.GetObjectOptions{})
+	if err != nil {
+		return nil, s.wrap("get", key, err)
+	}
+	defer func() { _ = object.Close() }() // it was read as far as it is needed
+	body, err := io.ReadAll(io.LimitReader(object, result.MaxDocument+1))
+	if err != nil {
+		return nil, s.wrap("get", key, err)
+	}
+	if len(body) > result.MaxDocument {
+		return nil, fmt.Errorf("store: get %s: the object is larger than %d bytes", key, result.MaxDocument)
+	}
+	return body, nil
+}
+
+// List returns the keys below prefix, which ends with a slash.
+func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
+	name, err := s.key(strings.TrimSuffix(prefix, "/"))
+	if err != nil {
+		return nil, err
+	}
+	// Without the cancel, the SDK's goroutine would outlive an early return.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var keys []string
+	for object := range s.client.ListObjects(ctx, s.config.Bucket, minio.ListObjectsOptions{Prefix: name + "/", Recursive: true}) {
+		if object.Err != nil {
+			return nil, s.wrap("list", prefix, object.Err)
+		}
+		key := object.Key
+		if s.config.Prefix != "" {
+			key = strings.TrimPrefix(key, s.config.Prefix+"/")
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+// SignPut returns a URL that allows one object to be uploaded.
+func (s *Store) SignPut(ctx context.Context, key string, valid time.Duration) (string, error) {
+	name, err := s.key(key)
+	if err != nil {
+		return "", err
+	}
+	u, err := s.client.PresignedPutObject(ctx, s.config.Bucket, name, valid)
+	if err != nil {
+		return "", s.wrap("sign", key, err)
+	}
+	return u.String(), nil
+}
+
+// SignGet returns a URL that allows one object to be downloaded.
+func (s *Store) SignGet(ctx context.Context, key string, valid time.Duration) (string, error) {
+	name, err := s.key(key)
+	if err != nil {
+		return "", err
+	}
+	u, err := s.client.PresignedGetObject(ctx, s.config.Bucket, name, valid, nil)
+	if err != nil {
+		return "", s.wrap("sign", key, err)
+	}
+	return u.String(), nil
+}
+
+// Check writes an object under the prefix, reads it back and removes it, so that
+// what a run needs is known to work before it starts.
+func (s *Store) Check(ctx context.Context) error {
+	random := make([]byte, 8)
+	_, _ = rand.Read(random) // never fails
+	content := []byte("storagebench checks that it can write here\n")
+	key := ".storagebench-check/" + hex.EncodeToString(random)
+	if err := s.Put(ctx, key, content); err != nil {
+		return err
+	}
+	back, err := s.Get(ctx, key)
+	if err == nil && !bytes.Equal(back, content) {
+		err = errors.New("store: the object that was read back is not the one that was written")
+	}
+	name, _ := s.key(key) // it was valid for Put
+	removed := s.wrap("remove", key, s.client.RemoveObject(ctx, s.config.Bucket, name, minio.RemoveObjectOptions{}))
+	return errors.Join(err, removed)
+}

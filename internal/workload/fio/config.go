@@ -1,0 +1,58 @@
+package fio
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// config is the fio field of a workload, as the API has it.
+type config struct {
+	JobFile    string            `json:"jobFile,omitempty"`
+	Parameters map[string]string `json:"parameters,omitempty"`
+	Prefill    string            `json:"prefill,omitempty"`
+}
+
+// Values of prefill.
+const (
+	prefillAuto  = "Auto"
+	prefillNever = "Never"
+)
+
+// Fields of the workload, for failures.
+const (
+	fieldJobFile    = "fio.jobFile"
+	fieldParameters = "fio.parameters"
+)
+
+func decode(raw json.RawMessage) (config, error) {
+	c := config{Prefill: prefillAuto}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&c); err != nil {
+		return c, &trial.Failure{Class: trial.InvalidSpec, Field: "fio", Message: "the configuration cannot be read: " + err.Error(), Err: err}
+	}
+	if (c.JobFile != "") == (len(c.Parameters) > 0) {
+		return c, invalid("fio", "it has both a job file and parameters, or neither", "set either fio.jobFile or fio.parameters")
+	}
+	if c.Prefill != prefillAuto && c.Prefill != prefillNever {
+		return c, invalid("fio.prefill", fmt.Sprintf("%q is neither Auto nor Never", clip(c.Prefill)), "set it to Auto or Never")
+	}
+	return c, nil
+}
+
+func invalid(field, message, remedy string) *trial.Failure {
+	return &trial.Failure{Class: trial.InvalidJobFile, Field: field, Message: message, Remedy: remedy}
+}
+
+// asFailure gives a line's error the field that it is about.
+func asFailure(err error, field string) error {
+	e, ok := errors.AsType[*lineError](err)
+	if !ok {
+		return err
+	}
+	return invalid(field, e.Error(), e.remedy)
+}

@@ -1,0 +1,88 @@
+package fio
+
+import (
+	"strings"
+	"time"
+
+	"storagebench.io/storagebench/internal/workload"
+)
+
+// defaultSize is the size of a job of parameters that gives none.
+const defaultSize = 1 << 30
+
+// estimate adds up jobs without knowing the target. Jobs run together until a
+// stonewall; a job without runtime takes as long as its bytes, which is unknown.
+func estimate(jobs []job) workload.Estimate {
+	e := workload.Estimate{Bytes: footprint(jobs, defaultSize)}
+	var longest time.Duration
+	for _, j := range jobs {
+		if j.on("stonewall") {
+			e.Duration += longest
+			longest = 0
+		}
+		runtime := j.duration("runtime")
+		if runtime == 0 {
+			return workload.Estimate{Bytes: e.Bytes}
+		}
+		longest = max(longest, j.duration("startdelay")+j.duration("ramp_time")+runtime)
+	}
+	e.Duration += longest
+	return e
+}
+
+func (j job) duration(name string) time.Duration {
+	return time.Duration(number(strings.TrimSuffix(j.options[name], "us"))) * time.Microsecond
+}
+
+// extents are the files that jobs use, with the end of the part that is used.
+// Jobs that name the same file share it.
+type extents map[string]uint64
+
+// add puts the files of one job into e. preset is the size of a job without one.
+func (e extents) add(j job, preset uint64) {
+	names := j.fileNames()
+	offset, increment := number(j.options["offset"]), number(j.options["offset_increment"])
+	for clone := range j.clones() {
+		start := offset + clone*increment
+		for i := range j.files() {
+			name := j.defaultName(clone, i)
+			if len(names) > 0 {
+				name = names[i]
+			}
+			end := start + j.perFile(preset)
+			if j.has("filesize") {
+				end = number(j.options["filesize"])
+			}
+			e[name] = max(e[name], end)
+		}
+	}
+}
+
+// perFile is the size of each file of a clone.
+func (j job) perFile(preset uint64) uint64 {
+	if n := number(j.options["filesize"]); n > 0 {
+		return n
+	}
+	n := number(j.options["size"])
+	if n == 0 {
+		n = preset
+	}
+	return (n + j.files() - 1) / j.files()
+}
+
+func (e extents) total() uint64 {
+	var sum uint64
+	for _, end := range e {
+		sum += end
+	}
+	return sum
+}
+
+// footprint is what jobs use of a file system.
+func footprint(jobs []job, preset uint64) uint64 {
+	e := extents{}
+	for _, j := range jobs {
+		e.add(j, preset)
+	}
+	return e.total()
+}

@@ -1,0 +1,173 @@
+package fio
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload"
+)
+
+// Engine runs fio.
+type Engine struct {
+	// Program is the path or name of fio; empty: fio.
+	Program string
+}
+
+var _ workload.Engine = Engine{}
+
+// Name is fio, as the field of the API.
+func (Engine) Name() string { return "fio" }
+
+func (e Engine) program() string {
+	if e.Program != "" {
+		return e.Program
+	}
+	return "fio"
+}
+
+// parametersName stands for the workload's name where it is not known.
+const parametersName = "job"
+
+// Check refuses a configuration with an option, value or combination that is not allowed.
+func (Engine) Check(raw json.RawMessage, mode trial.Mode) error {
+	c, err := decode(raw)
+	if err != nil {
+		return err
+	}
+	_, err = resolve(c, mode, parametersName)
+	return err
+}
+
+// Estimate adds up the runtimes of jobs, as stonewall orders them, and the sizes
+// of their files.
+func (Engine) Estimate(raw json.RawMessage) (workload.Estimate, error) {
+	c, err := decode(raw)
+	if err != nil {
+		return workload.Estimate{}, err
+	}
+	// Block accepts percentages, and an estimate needs no more checks than that.
+	jobs, err := resolve(c, trial.Block, parametersName)
+	if err != nil {
+		jobs, err = resolve(c, trial.Filesystem, parametersName)
+	}
+	if err != nil {
+		return workload.Estimate{}, err
+	}
+	return estimate(jobs), nil
+}
+
+// Tools returns fio's version.
+func (e Engine) Tools(ctx context.Context) map[string]string {
+	out, err := exec.CommandContext(ctx, e.program(), "--version").Output()
+	if err != nil {
+		return nil
+	}
+	return map[string]string{"fio": strings.TrimPrefix(strings.TrimSpace(string(out)), "fio-")}
+}
+
+// Run executes fio once.
+func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement, error) {
+	jobs, err := e.jobs(env)
+	if err != nil {
+		return nil, err
+	}
+	direct := probeDirect(env, jobs)
+	jobFile := render(withSeed(jobs, seed(env.Workload.Name, env.Trial.Repeat)), always())
+	inv, err := execute(ctx, e.program(), env, env.Dir, jobFile, clones(jobs))
+	if err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	d, messages, parseErr := parseOutput(inv.output)
+	m := &result.Measurement{}
+	if d != nil {
+		*m = fold(d, jobs)
+	}
+	m.DirectIO = direct
+	m.Command, m.Input, m.RawOutput = inv.argv, jobFile, inv.output
+	m.Stderr = strings.TrimSpace(messages + "\n" + inv.stderr)
+	if err := diagnose(env, jobs, inv.err, d, m.Stderr); err != nil {
+		return m, err
+	}
+	if parseErr != nil {
+		return m, &trial.Failure{Class: trial.WorkloadFailed, Field: field(env, "fio"), Message: parseErr.Error(), Workload: env.Workload.Name, Err: parseErr}
+	}
+	if err := complete(d, jobs); err != nil {
+		return m, &trial.Failure{Class: trial.WorkloadFailed, Field: field(env, "fio"), Message: err.Error(), Workload: env.Workload.Name, Err: err}
+	}
+	return m, nil
+}
+
+// always are options of every job: threads, as /dev/shm of a Pod has 64 MB and
+// processes of fio leave its process group; no state files of a verification.
+func always() map[string]string {
+	return map[string]string{"thread": "1", "verify_state_save": "0"}
+}
+
+// complete checks that every clone of every job is in the document.
+func complete(d *document, jobs []job) error {
+	seen := map[string]uint64{}
+	for i := range d.Jobs {
+		seen[d.Jobs[i].Name]++
+	}
+	for _, j := range jobs {
+		if seen[j.name] != j.clones() {
+			return fmt.Errorf("fio reports %d of the %d clones of job %s", seen[j.name], j.clones(), j.name)
+		}
+	}
+	return nil
+}
+
+// jobs of the workload on its target: the size that Prepare chose is filled in,
+// and the device named.
+func (Engine) jobs(env workload.Env) ([]job, error) {
+	c, err := decode(env.Workload.Config)
+	if err != nil {
+		return nil, inSpec(env, err)
+	}
+	jobs, err := resolve(c, env.Target.Mode, env.Workload.Name)
+	if err != nil {
+		return nil, inSpec(env, err)
+	}
+	if env.Target.Mode == trial.Block {
+		jobs = onDevice(jobs, env.Device)
+	}
+	if needsSize(c, jobs) {
+		n, err := loadSize(env)
+		if err != nil {
+			return nil, err
+		}
+		jobs[0].options["size"] = fmt.Sprint(n)
+	}
+	return jobs, nil
+}
+
+// inSpec makes a failure's field absolute.
+func inSpec(env workload.Env, err error) error {
+	f, ok := errors.AsType[*trial.Failure](err)
+	if !ok {
+		return err
+	}
+	f.Field, f.Workload = field(env, f.Field), env.Workload.Name
+	return f
+}
+
+func field(env workload.Env, relative string) string {
+	return "spec.workloads[" + env.Workload.Name + "]." + relative
+}
+
+func clones(jobs []job) uint64 {
+	var n uint64
+	for _, j := range jobs {
+		n += j.clones()
+	}
+	return n
+}

@@ -1,0 +1,182 @@
+package fio
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"storagebench.io/storagebench/internal/histogram"
+	"storagebench.io/storagebench/internal/result"
+)
+
+// operations of fio that have a rate.
+var operations = []string{"read", "write", "trim"}
+
+func (j *jobOutput) direction(op string) *direction {
+	switch op {
+	case "read":
+		return &j.Read
+	case "write":
+		return &j.Write
+	default:
+		return &j.Trim
+	}
+}
+
+// tally adds up one operation.
+type tally struct {
+	ios, bytes uint64
+	seconds    float64
+	sum, max   float64 // of latencies, nanoseconds
+	n          uint64  // latencies
+	histogram  histogram.Histogram
+}
+
+func (t *tally) addLatency(l *latency) {
+	t.sum += l.Mean * float64(l.N)
+	t.n += l.N
+	t.max = math.Max(t.max, l.Max)
+	t.histogram.Merge(&l.Bins.Histogram)
+}
+
+// measure folds clones into metrics. Clones and jobs of one group ran together:
+// their I/Os are added, over the time of the longest. Groups, which stonewall
+// separates, ran one after the other: their times are added as well. So a rate is
+// always I/Os that were done over time in which they were done.
+func measure(clones []*jobOutput) (result.Metrics, result.Histograms) {
+	metrics, histograms := result.Metrics{}, result.Histograms{}
+	for _, op := range operations {
+		t := tally{}
+		times := map[int]float64{}
+		for _, c := range clones {
+			d := c.direction(op)
+			t.ios += d.IOs
+			t.bytes += d.Bytes
+			times[c.Group] = math.Max(times[c.Group], d.Runtime/1e3)
+			t.addLatency(&d.Completion)
+		}
+		for _, seconds := range times {
+			t.seconds += seconds
+		}
+		if t.ios == 0 {
+			continue
+		}
+		metrics[op+".ios"] = result.Metric{Unit: result.Count, Value: float64(t.ios)}
+		metrics[op+".bytes"] = result.Metric{Unit: result.Bytes, Value: float64(t.bytes)}
+		if t.seconds > 0 {
+			metrics[op+".iops"] = result.Metric{Unit: result.PerSecond, Value: float64(t.ios) / t.seconds}
+			metrics[op+".bandwidth"] = result.Metric{Unit: result.BytesPerSecond, Value: float64(t.bytes) / t.seconds}
+		}
+		t.latencies(op, metrics, histograms)
+	}
+	syncs := tally{}
+	for _, c := range clones {
+		syncs.addLatency(&c.Sync.Latency)
+	}
+	if syncs.n > 0 {
+		metrics["sync.ios"] = result.Metric{Unit: result.Count, Value: float64(syncs.n)}
+		syncs.latencies("sync", metrics, histograms)
+	}
+	measureCPU(clones, metrics)
+	return metrics, histograms
+}
+
+// percentiles that are metrics.
+var percentiles = []struct {
+	name string
+	p    float64
+}{{"p50", 50}, {"p95", 95}, {"p99", 99}, {"p99.9", 99.9}, {"p99.99", 99.99}}
+
+func (t *tally) latencies(op string, metrics result.Metrics, histograms result.Histograms) {
+	// With gtod_reduce or disable_clat fio reports zeros; a metric that was not
+	// measured is absent.
+	if t.n == 0 || t.max == 0 {
+		return
+	}
+	seconds := func(quantity string, ns float64) {
+		metrics[op+".latency."+quantity] = result.Metric{Unit: result.Seconds, Value: ns / 1e9}
+	}
+	seconds("mean", t.sum/float64(t.n))
+	seconds("max", t.max)
+	if t.histogram.Count() == 0 {
+		return
+	}
+	for _, p := range percentiles {
+		seconds(p.name, float64(t.histogram.Percentile(p.p)))
+	}
+	histograms[op] = &t.histogram
+}
+
+// measureCPU adds the CPU time of fio's threads, in cores, over the time they ran.
+func measureCPU(clones []*jobOutput, metrics result.Metrics) {
+	var user, system float64
+	times := map[int]float64{}
+	for _, c := range clones {
+		user += c.UserCPU / 100 * c.Runtime / 1e3
+		system += c.SystemCPU / 100 * c.Runtime / 1e3
+		times[c.Group] = math.Max(times[c.Group], c.Runtime/1e3)
+	}
+	total := 0.0
+	for _, seconds := range times {
+		total += seconds
+	}
+	if total > 0 {
+		metrics["cpu.user"] = result.Metric{Unit: result.Ratio, Value: user / total}
+		metrics["cpu.system"] = result.Metric{Unit: result.Ratio, Value: system / total}
+	}
+}
+
+// fold makes a measurement of a document: the trial as a whole, and each job by
+// its name, whatever the order in which fio printed them.
+func fold(d *document, jobs []job) result.Measurement {
+	var all []*jobOutput
+	byName := map[string][]*jobOutput{}
+	for i := range d.Jobs {
+		c := &d.Jobs[i]
+		all = append(all, c)
+		byName[c.Name] = append(byName[c.Name], c)
+	}
+	m := result.Measurement{}
+	m.Metrics, m.Histograms = measure(all)
+	for _, j := range jobs {
+		if len(byName[j.name]) == 0 {
+			continue
+		}
+		part := result.Part{Name: j.name}
+		part.Metrics, part.Histograms = measure(byName[j.name])
+		m.Parts = append(m.Parts, part)
+	}
+	m.Notes = notes(jobs, all, m.Metrics)
+	return m
+}
+
+// notes say what a reader of the numbers must know.
+func notes(jobs []job, clones []*jobOutput, metrics result.Metrics) []string {
+	var out []string
+	for _, op := range operations {
+		_, rate := metrics[op+".iops"]
+		_, latency := metrics[op+".latency.p50"]
+		if rate && !latency {
+			out = append(out, op+": no latencies, as gtod_reduce, disable_clat or disable_lat is set")
+		}
+		var short, dropped uint64
+		for _, c := range clones {
+			short += c.direction(op).Short
+			dropped += c.direction(op).Dropped
+		}
+		if short+dropped > 0 {
+			out = append(out, fmt.Sprintf("%s: %d I/Os were short and %d dropped", op, short, dropped))
+		}
+	}
+	groups := map[int]bool{}
+	for _, c := range clones {
+		groups[c.Group] = true
+	}
+	if len(groups) > 1 {
+		out = append(out, fmt.Sprintf("%d groups ran one after the other: the trial's rates are all I/Os over all the time, the parts' are each job's own", len(groups)))
+	}
+	if slices.ContainsFunc(jobs, func(j job) bool { return j.has("latency_target") }) {
+		out = append(out, "latency_target is set: the depth was varied during the trial")
+	}
+	return out
+}

@@ -1,0 +1,101 @@
+package fio
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"storagebench.io/storagebench/internal/histogram"
+)
+
+// document is what is read of fio's json+ output.
+type document struct {
+	Version string      `json:"fio version"`
+	Jobs    []jobOutput `json:"jobs"`
+}
+
+// jobOutput is one clone of one job.
+type jobOutput struct {
+	Name  string    `json:"jobname"`
+	Group int       `json:"groupid"`
+	Error int       `json:"error"` // an errno
+	Read  direction `json:"read"`
+	Write direction `json:"write"`
+	Trim  direction `json:"trim"`
+	Sync  struct {
+		// Latency.N counts the syncs; fio 3.33 leaves total_ios at 0 in some cases.
+		Latency latency `json:"lat_ns"`
+	} `json:"sync"`
+	UserCPU   float64 `json:"usr_cpu"` // percent of one core
+	SystemCPU float64 `json:"sys_cpu"`
+	Runtime   float64 `json:"job_runtime"` // milliseconds
+}
+
+// direction is the reads, writes or trims of a clone.
+type direction struct {
+	Bytes   uint64  `json:"io_bytes"`
+	IOs     uint64  `json:"total_ios"`
+	Runtime float64 `json:"runtime"` // milliseconds, without ramp_time
+	Short   uint64  `json:"short_ios"`
+	Dropped uint64  `json:"drop_ios"`
+	// Completion is measured from submission to completion.
+	Completion latency `json:"clat_ns"`
+}
+
+// latency is in nanoseconds.
+type latency struct {
+	Max         float64            `json:"max"`
+	Mean        float64            `json:"mean"`
+	N           uint64             `json:"N"`
+	Bins        bins               `json:"bins"`
+	Percentiles map[string]float64 `json:"percentile"`
+}
+
+// bins are fio's histogram: the middle of a bucket in nanoseconds, and its count.
+type bins struct{ histogram.Histogram }
+
+// UnmarshalJSON reads fio's object of counts.
+func (b *bins) UnmarshalJSON(text []byte) error {
+	var counts map[string]uint64
+	if err := json.Unmarshal(text, &counts); err != nil {
+		return err
+	}
+	for name, n := range counts {
+		v, err := strconv.ParseUint(name, 10, 64)
+		if err != nil {
+			return fmt.Errorf("a bin named %q", clip(name))
+		}
+		b.Add(v, n)
+	}
+	return nil
+}
+
+// errNoDocument says that fio printed no JSON.
+var errNoDocument = errors.New("fio printed no result")
+
+// parseOutput splits fio's output into the messages before the document (fio
+// prints errors there, even into the --output file) and the document.
+func parseOutput(output []byte) (*document, string, error) {
+	messages := output
+	for start := 0; ; {
+		i := bytes.IndexByte(output[start:], '{')
+		if i < 0 {
+			return nil, clean(messages), errNoDocument
+		}
+		start += i
+		messages = output[:start]
+		d := &document{}
+		err := json.NewDecoder(bytes.NewReader(output[start:])).Decode(d)
+		if err == nil && d.Version != "" {
+			return d, clean(messages), nil
+		}
+		// A brace in a message, or a document that was cut short.
+		if start++; bytes.IndexByte(output[start:], '{') < 0 || bytes.HasPrefix(bytes.TrimSpace(output[start:]), []byte(`"fio version"`)) {
+			return nil, clean(messages), fmt.Errorf("fio's result cannot be read: %w", err)
+		}
+	}
+}
+
+func clean(b []byte) string { return string(bytes.TrimSpace(bytes.ToValidUTF8(b, []byte("?")))) }

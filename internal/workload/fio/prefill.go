@@ -1,0 +1,185 @@
+package fio
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload"
+)
+
+// prefillNote says that a prefill was done.
+type prefillNote struct {
+	JobFile string `json:"jobFile"`
+}
+
+// prefill writes everything that the jobs will read, with random data, once.
+func (e Engine) prefill(ctx context.Context, env workload.Env, jobs []job, r room) error {
+	var writers []job
+	if env.Target.Mode == trial.Block {
+		writers = deviceWriters(jobs, r.bytes)
+	} else {
+		writers = fileWriters(jobs)
+	}
+	if len(writers) == 0 {
+		return nil
+	}
+	jobFile := render(writers, always())
+	name := "prefill-" + strings.TrimPrefix(trial.Digest([]byte(jobFile)), "sha256:")[:16]
+	if done, err := loadNote(env, name, &prefillNote{}); err != nil || done && filesAreThere(env, jobs) {
+		return err
+	}
+	env.Log.Info("writing what will be read", "workload", env.Workload.Name, "bytes", footprint(writers, 0))
+	inv, err := execute(ctx, e.program(), env, env.Dir, jobFile, clones(writers))
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	d, messages, parseErr := parseOutput(inv.output)
+	if err := diagnose(env, writers, inv.err, d, strings.TrimSpace(messages+"\n"+inv.stderr)); err != nil {
+		return err
+	}
+	if parseErr != nil {
+		return fmt.Errorf("fio: prefill: %w", parseErr)
+	}
+	return saveNote(env, name, prefillNote{jobFile})
+}
+
+// wanted says whether what a job finds must have been written before. What a
+// verifying job reads must be what it wrote itself.
+func (j job) wantsPrefill() bool {
+	return (j.reads() || j.on("overwrite")) && !j.has("verify")
+}
+
+// data are the options that decide what data looks like.
+var data = []string{"buffer_compress_percentage", "buffer_compress_chunk", "dedupe_percentage", "zero_buffers"}
+
+func (j job) writer(name string, extra map[string]string) job {
+	w := job{name: name, options: map[string]string{
+		"rw": "write", "end_fsync": "1", "randseed": "1", "stonewall": "1",
+		"ioengine": "psync",
+	}}
+	if j.direct() {
+		w.options["direct"], w.options["ioengine"], w.options["iodepth"] = "1", "libaio", "8"
+	}
+	if !j.on("zero_buffers") {
+		w.options["refill_buffers"] = "1"
+	}
+	for _, name := range data {
+		if j.has(name) {
+			w.options[name] = j.options[name]
+		}
+	}
+	maps.Copy(w.options, extra)
+	return w
+}
+
+// fileWriters are jobs that write the files of those that read. Files that fio
+// names are written by a job of the same name; files that the user names, by one
+// job each, as several jobs may use parts of the same.
+func fileWriters(jobs []job) []job {
+	var writers []job
+	named := extents{}
+	owner := map[string]job{}
+	for _, j := range jobs {
+		if !j.wantsPrefill() {
+			continue
+		}
+		if j.has("filename") {
+			named.add(j, defaultSize)
+			for _, name := range j.fileNames() {
+				owner[name] = j
+			}
+			continue
+		}
+		extra := map[string]string{"file_service_type": "sequential", "openfiles": strconv.FormatUint(min(j.files(), 64), 10)}
+		for _, name := range []string{"size", "filesize", "nrfiles", "numjobs", "offset", "offset_increment"} {
+			if j.has(name) {
+				extra[name] = j.options[name]
+			}
+		}
+		w := j.writer(j.name, extra)
+		w.setBlock(j.perFile(defaultSize))
+		writers = append(writers, w)
+	}
+	for i, name := range slices.Sorted(maps.Keys(named)) {
+		w := owner[name].writer(fmt.Sprintf("prefill-%d", i), map[string]string{
+			"filename": name, "size": strconv.FormatUint(named[name], 10),
+		})
+		w.setBlock(named[name])
+		writers = append(writers, w)
+	}
+	return writers
+}
+
+// deviceWriters is one job that writes the device from its start to the last
+// byte that is read.
+func deviceWriters(jobs []job, size uint64) []job {
+	var end uint64
+	var like *job
+	for i, j := range jobs {
+		if !j.wantsPrefill() {
+			continue
+		}
+		like = &jobs[i]
+		jobEnd := size
+		if n := number(j.options["size"]); n > 0 {
+			jobEnd = deviceEnd([]job{j}, size)
+		}
+		end = max(end, jobEnd)
+	}
+	if like == nil {
+		return nil
+	}
+	w := like.writer("prefill", map[string]string{
+		"filename": like.options["filename"], "size": strconv.FormatUint(end, 10),
+	})
+	w.setBlock(end)
+	return []job{w}
+}
+
+// setBlock writes in blocks of up to 1 MiB that divide the size, as fio writes
+// whole blocks only and would leave the rest unwritten.
+func (j job) setBlock(size uint64) {
+	block := min(uint64(1)<<20, uint64(1)<<bits.TrailingZeros64(size|1<<20))
+	if block < 4096 {
+		// Not a multiple of what direct I/O can do: buffered, and in one piece if it is small.
+		block = 4096
+		if size < 1<<20 {
+			block = size
+		}
+		j.options["direct"], j.options["ioengine"] = "0", "psync"
+		delete(j.options, "iodepth")
+	}
+	j.options["bs"] = strconv.FormatUint(block, 10)
+}
+
+// filesAreThere says whether no file that was prefilled has gone since, as the
+// option unlink makes them.
+func filesAreThere(env workload.Env, jobs []job) bool {
+	if env.Target.Mode == trial.Block {
+		return true
+	}
+	e := extents{}
+	for _, j := range jobs {
+		if j.wantsPrefill() {
+			e.add(j, defaultSize)
+		}
+	}
+	for name, end := range e {
+		info, err := os.Lstat(filepath.Join(env.Dir, name))
+		if err != nil || uint64(info.Size()) < end-end%4096 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,170 @@
+package fio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload"
+)
+
+// Prepare chooses the size of a job that gives none, checks that the target is
+// large enough, and writes what the jobs will read.
+func (e Engine) Prepare(ctx context.Context, env workload.Env) error {
+	c, err := decode(env.Workload.Config)
+	if err != nil {
+		return inSpec(env, err)
+	}
+	jobs, err := resolve(c, env.Target.Mode, env.Workload.Name)
+	if err != nil {
+		return inSpec(env, err)
+	}
+	room, err := roomOn(env, jobs)
+	if err != nil {
+		return err
+	}
+	if needsSize(c, jobs) {
+		if err := chooseSize(env, jobs[0], room); err != nil {
+			return err
+		}
+	}
+	if jobs, err = e.jobs(env); err != nil {
+		return err
+	}
+	if err := checkRoom(env, jobs, room); err != nil {
+		return err
+	}
+	if c.Prefill == prefillNever {
+		return nil
+	}
+	return e.prefill(ctx, env, jobs, room)
+}
+
+// room is what a target has for the jobs.
+type room struct {
+	// bytes that the jobs' files may have, or the size of the device.
+	bytes uint64
+}
+
+// roomOn finds what is free, counting as free what the jobs' files hold already.
+func roomOn(env workload.Env, jobs []job) (room, error) {
+	if env.Target.Mode == trial.Block {
+		n, err := deviceSize(env.Device)
+		return room{n}, err
+	}
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(env.Dir, &fs); err != nil {
+		return room{}, &trial.Failure{Class: trial.TargetUnusable, Field: targetField(env.Target), Message: "the file system does not say how much is free: " + err.Error(), Err: err}
+	}
+	free := fs.Bavail * uint64(fs.Bsize)
+	own, err := existing(env, jobs)
+	return room{free + own}, err
+}
+
+// existing is what the files of the jobs occupy.
+func existing(env workload.Env, jobs []job) (uint64, error) {
+	e := extents{}
+	for _, j := range jobs {
+		e.add(j, defaultSize)
+	}
+	var sum uint64
+	for name := range e {
+		info, err := os.Lstat(filepath.Join(env.Dir, name))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return 0, fmt.Errorf("fio: %w", err)
+		}
+		if s, ok := info.Sys().(*syscall.Stat_t); ok {
+			sum += uint64(s.Blocks) * 512
+		}
+	}
+	return sum, nil
+}
+
+// deviceSize is where the end of a block device is.
+func deviceSize(path string) (uint64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, fmt.Errorf("fio: %w", err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	n, err := f.Seek(0, 2)
+	if err != nil {
+		return 0, fmt.Errorf("fio: the size of %s: %w", path, err)
+	}
+	return uint64(n), nil
+}
+
+// chooseSize takes 1 GiB, or 80 % of a smaller target, divided by the clones that
+// have files of their own. It is chosen once, as what is free changes.
+func chooseSize(env workload.Env, j job, r room) error {
+	if ok, err := loadNote(env, "size-"+env.Workload.Name, &sizeNote{}); ok || err != nil {
+		return err
+	}
+	sharers := uint64(1)
+	if env.Target.Mode == trial.Filesystem && !j.has("filename") {
+		sharers = j.clones()
+	}
+	n := min(defaultSize, r.bytes/10*8/sharers)
+	if n > 1<<20 {
+		n = n >> 20 << 20
+	}
+	n -= n % max(j.minBlock(), 4096)
+	if n < max(j.minBlock(), 4096) {
+		return tooSmall(env, max(j.minBlock(), 4096)*sharers*10/8, r.bytes)
+	}
+	return saveNote(env, "size-"+env.Workload.Name, sizeNote{n})
+}
+
+func checkRoom(env workload.Env, jobs []job, r room) error {
+	need := footprint(jobs, defaultSize)
+	if env.Target.Mode == trial.Block {
+		need = deviceEnd(jobs, r.bytes)
+	}
+	if need > r.bytes {
+		return tooSmall(env, need, r.bytes)
+	}
+	return nil
+}
+
+// deviceEnd is the last byte of a device that jobs ask for. A job without size
+// takes what there is.
+func deviceEnd(jobs []job, size uint64) uint64 {
+	var end uint64
+	for _, j := range jobs {
+		start := number(j.options["offset"]) + (j.clones()-1)*number(j.options["offset_increment"])
+		end = max(end, start+number(j.options["size"]))
+	}
+	return end
+}
+
+func tooSmall(env workload.Env, need, have uint64) error {
+	what, remedy := "the volume", "make it larger, or lower size or numjobs of the workload"
+	if env.Target.Mode == trial.Block {
+		what = "the device"
+	}
+	return &trial.Failure{
+		Class:    trial.TargetTooSmall,
+		Field:    targetField(env.Target),
+		Message:  fmt.Sprintf("workload %s needs %s and %s has %s available", env.Workload.Name, human(need), what, human(have)),
+		Remedy:   remedy,
+		Workload: env.Workload.Name,
+	}
+}
+
+// targetField is the field of the spec that decides how large a target is.
+func targetField(t trial.Target) string {
+	leaf := map[trial.Source]string{
+		trial.StorageClass:          "storageClass.size",
+		trial.PersistentVolumeClaim: "persistentVolumeClaim.claimName",
+		trial.HostPath:              "hostPath.path",
+		trial.BlockDevice:           "blockDevice.path",
+	}[t.Source]
+	return "spec.targets[" + t.Name + "]." + leaf
+}

@@ -1,0 +1,62 @@
+package fio
+
+import (
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// render writes a job file: every option of every job, canonical, in a fixed
+// order, and no [global]. extra options are added to each job that has not set them.
+func render(jobs []job, extra map[string]string) string {
+	var b strings.Builder
+	for i, j := range jobs {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		options := maps.Clone(extra)
+		if options == nil {
+			options = map[string]string{}
+		}
+		maps.Copy(options, j.options)
+		fmt.Fprintf(&b, "[%s]\n", j.name)
+		for _, name := range slices.Sorted(maps.Keys(options)) {
+			fmt.Fprintf(&b, "%s=%s\n", name, options[name])
+		}
+	}
+	return b.String()
+}
+
+// seed of a repeat: the same on every target and node, so that they see the same
+// offsets, and another for each repeat, so that a cache that remembers the last
+// trial does not answer this one, and the median is over sequences and not over
+// one. fio's own default is one seed for ever.
+func seed(workload string, repeat int) string {
+	h := fnv.New32a()
+	fmt.Fprintf(h, "%s/%d", workload, repeat)
+	return fmt.Sprint(h.Sum32()&0x7fffffff | 1)
+}
+
+// withSeed sets the seed of each job that has not chosen its own.
+func withSeed(jobs []job, seed string) []job {
+	out := make([]job, len(jobs))
+	for i, j := range jobs {
+		out[i] = job{name: j.name, line: j.line, options: maps.Clone(j.options)}
+		if !j.has("randseed") && !j.has("randrepeat") && !j.has("allrandrepeat") {
+			out[i].options["randseed"] = seed
+		}
+	}
+	return out
+}
+
+// onDevice points the jobs to a block device. fio separates names with colons.
+func onDevice(jobs []job, device string) []job {
+	out := make([]job, len(jobs))
+	for i, j := range jobs {
+		out[i] = job{name: j.name, line: j.line, options: maps.Clone(j.options)}
+		out[i].options["filename"] = strings.ReplaceAll(device, ":", `\:`)
+	}
+	return out
+}

@@ -1,0 +1,343 @@
+package fio
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	digits  = "0123456789"
+	letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+)
+
+// A syntax checks a value and returns it in canonical form, so that fio is left
+// nothing to interpret.
+type syntax struct {
+	// name of the syntax, for the reference.
+	name  string
+	check func(value string) (canonical string, err error)
+	// bare is what the option means without a value; empty: it needs one.
+	bare string
+	// flag: see the function of that name.
+	flag bool
+}
+
+// checkCharacters refuses what fio, or the shell it starts for arithmetic,
+// expands: ${ENV}, $ncpus, `…`, quotes, parentheses, backslashes.
+func checkCharacters(value string) error {
+	for _, r := range value {
+		if !strings.ContainsRune(letters+digits+"_.,:%+/-", r) {
+			return fmt.Errorf("%q holds the character %q, which is not allowed in a value", clip(value), r)
+		}
+	}
+	return nil
+}
+
+func boolean() syntax {
+	return syntax{name: "0 or 1", bare: "1", check: func(v string) (string, error) {
+		if v != "0" && v != "1" {
+			return "", fmt.Errorf("%q is neither 0 nor 1", clip(v))
+		}
+		return v, nil
+	}}
+}
+
+// flag is an option whose presence turns it on. fio does not look at its value,
+// so that stonewall=0 turns it on too; here, 0 leaves it out.
+func flag() syntax {
+	s := boolean()
+	s.flag = true
+	return s
+}
+
+func oneOf(values ...string) syntax {
+	return syntax{name: strings.Join(values, ", "), check: func(v string) (string, error) {
+		if !slices.Contains(values, v) {
+			return "", fmt.Errorf("%q is not one of %s", clip(v), strings.Join(values, ", "))
+		}
+		return v, nil
+	}}
+}
+
+func integer(low, high uint64) syntax {
+	name := fmt.Sprintf("number, %d to %d", low, high)
+	if high == math.MaxInt64 {
+		name = fmt.Sprintf("number, at least %d", low)
+	}
+	return syntax{name: name, check: func(v string) (string, error) {
+		n, err := parseSize(v) // fio takes iodepth=1k as well
+		if err != nil {
+			return "", err
+		}
+		if n < low || n > high {
+			return "", fmt.Errorf("%s is not between %d and %d", clip(v), low, high)
+		}
+		return strconv.FormatUint(n, 10), nil
+	}}
+}
+
+func float(low, high float64) syntax {
+	return syntax{name: fmt.Sprintf("number, %g to %g", low, high), check: func(v string) (string, error) {
+		f, err := strconv.ParseFloat(v, 64)
+		if err != nil || math.IsNaN(f) || f < low || f > high {
+			return "", fmt.Errorf("%q is not a number between %g and %g", clip(v), low, high)
+		}
+		return strconv.FormatFloat(f, 'f', -1, 64), nil
+	}}
+}
+
+func size(low, high uint64) syntax {
+	return syntax{name: "size", check: func(v string) (string, error) {
+		n, err := parseSize(v)
+		if err != nil {
+			return "", err
+		}
+		if n < low || n > high {
+			return "", fmt.Errorf("%s is not between %s and %s", clip(v), human(low), human(high))
+		}
+		return strconv.FormatUint(n, 10), nil
+	}}
+}
+
+func sizeOrPercent() syntax {
+	plain := size(1, maxSize)
+	return syntax{name: "size or percentage", check: func(v string) (string, error) {
+		if p, ok := strings.CutSuffix(v, "%"); ok {
+			n, err := strconv.ParseUint(p, 10, 8)
+			if err != nil || n < 1 || n > 100 {
+				return "", fmt.Errorf("%q is not a percentage from 1%% to 100%%", clip(v))
+			}
+			return strconv.FormatUint(n, 10) + "%", nil
+		}
+		return plain.check(v)
+	}}
+}
+
+// list applies a syntax to each part of a list for reads, writes and trims.
+func list(of syntax) syntax {
+	return syntax{name: of.name + "; up to three for read,write,trim", check: func(v string) (string, error) {
+		parts := strings.Split(v, ",")
+		if len(parts) > 3 {
+			return "", fmt.Errorf("%q has more than three parts, for read,write,trim", clip(v))
+		}
+		for i, part := range parts {
+			if part == "" && len(parts) > 1 {
+				continue // bs=,8k leaves the reads at their default
+			}
+			canonical, err := of.check(part)
+			if err != nil {
+				return "", err
+			}
+			parts[i] = canonical
+		}
+		return strings.Join(parts, ","), nil
+	}}
+}
+
+// sizeRange is 4k-64k.
+func sizeRange(of syntax) syntax {
+	return syntax{name: "range of sizes, as 4k-64k", check: func(v string) (string, error) {
+		low, high, ok := strings.Cut(v, "-")
+		if !ok {
+			return "", fmt.Errorf("%q is not a range like 4k-64k", clip(v))
+		}
+		a, err := of.check(low)
+		if err != nil {
+			return "", err
+		}
+		b, err := of.check(high)
+		if err != nil {
+			return "", err
+		}
+		if m, n := number(a), number(b); m > n {
+			return "", fmt.Errorf("%q: %s is more than %s", clip(v), low, high)
+		}
+		return a + "-" + b, nil
+	}}
+}
+
+// sizeSplit is 4k/60:64k/40: sizes with the percentage of I/Os that have them.
+func sizeSplit(of syntax) syntax {
+	return syntax{name: "sizes with percentages, as 4k/60:64k/40", check: func(v string) (string, error) {
+		entries := strings.Split(v, ":")
+		if len(entries) > 64 {
+			return "", fmt.Errorf("%q has more than 64 sizes", clip(v))
+		}
+		for i, entry := range entries {
+			bytes, percent, _ := strings.Cut(entry, "/")
+			canonical, err := of.check(bytes)
+			if err != nil {
+				return "", err
+			}
+			if percent != "" {
+				if n, err := strconv.ParseUint(percent, 10, 8); err != nil || n > 100 {
+					return "", fmt.Errorf("%q is not a percentage", clip(percent))
+				}
+			}
+			entries[i] = canonical + "/" + percent
+		}
+		return strings.Join(entries, ":"), nil
+	}}
+}
+
+// duration reads a time in the given unit unless it says another; canonical in
+// microseconds. fio silently takes an unknown unit for microseconds.
+func duration(unit time.Duration, high time.Duration) syntax {
+	name := "time in seconds, or with a unit: us, ms, s, m, h, d"
+	if unit == time.Microsecond {
+		name = "time in microseconds, or with a unit: us, ms, s, m, h, d"
+	}
+	return syntax{name: name, check: func(v string) (string, error) {
+		d, err := parseTime(v, unit)
+		if err != nil {
+			return "", err
+		}
+		if d > high {
+			return "", fmt.Errorf("%s is longer than %s", clip(v), high)
+		}
+		return strconv.FormatInt(d.Microseconds(), 10) + "us", nil
+	}}
+}
+
+// fileNames are plain names in the target's directory, several with colons between.
+func fileNames() syntax {
+	return syntax{name: "file names in the target's directory, with : between", check: func(v string) (string, error) {
+		names := strings.Split(v, ":")
+		if len(names) > 256 {
+			return "", fmt.Errorf("%d files are more than 256", len(names))
+		}
+		for _, name := range names {
+			switch {
+			case name == "":
+				return "", fmt.Errorf("%q names an empty file", clip(v))
+			case strings.Contains(name, "/") || name == "." || name == "..":
+				return "", fmt.Errorf("%q leaves the target's directory", clip(name))
+			case name[0] == '.' || name[0] == '-' || len(name) > 128 || strings.Trim(name, letters+digits+"_.+-") != "":
+				return "", fmt.Errorf("%q is not a plain file name (letters, digits, _ . + -)", clip(name))
+			}
+		}
+		return v, nil
+	}}
+}
+
+// distribution is random, or zipf, pareto, normal with parameters.
+func distribution() syntax {
+	return syntax{name: "random, zipf:θ, pareto:h, normal:σ", check: func(v string) (string, error) {
+		kind, parameter, has := strings.Cut(v, ":")
+		if !slices.Contains([]string{"random", "zipf", "pareto", "normal"}, kind) {
+			return "", fmt.Errorf("%q is not one of random, zipf, pareto, normal", clip(kind))
+		}
+		for part := range strings.SplitSeq(parameter, ":") {
+			if _, err := strconv.ParseFloat(part, 64); has && err != nil {
+				return "", fmt.Errorf("%q is not a number", clip(part))
+			}
+		}
+		return v, nil
+	}}
+}
+
+// oneWord is free text without blanks.
+func oneWord() syntax {
+	return syntax{name: "text without blanks", check: func(v string) (string, error) { return v, nil }}
+}
+
+// mustBe allows one value only.
+func mustBe(value string) syntax {
+	return syntax{name: "only " + value, bare: value, check: func(v string) (string, error) {
+		if v != value {
+			return "", fmt.Errorf("%q is not allowed, only %s", clip(v), value)
+		}
+		return v, nil
+	}}
+}
+
+// cpus is a list of CPU numbers and ranges, 0-3,8.
+func cpus() syntax {
+	return syntax{name: "CPU numbers, as 0-3,8", check: func(v string) (string, error) {
+		if v == "" || strings.Trim(v, digits+",-") != "" {
+			return "", fmt.Errorf("%q is not a list of CPU numbers like 0-3,8", clip(v))
+		}
+		return v, nil
+	}}
+}
+
+const maxSize = 1 << 50
+
+// errKubernetesSuffix marks a size that Kubernetes and fio read differently.
+var errKubernetesSuffix = errors.New("a suffix of Kubernetes")
+
+// parseSize reads a size with fio's suffixes. K, KB and KiB are all 1024 here.
+// fio itself takes KiB for 1000 bytes, contrary to everybody else, and its manual
+// says the same of Ki while its code reads 1024; we give it plain bytes instead.
+func parseSize(v string) (uint64, error) {
+	end := 0
+	for end < len(v) && v[end] >= '0' && v[end] <= '9' {
+		end++
+	}
+	n, err := strconv.ParseUint(v[:end], 10, 63)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a number, or a size like 4k or 1GiB", clip(v))
+	}
+	suffix := strings.ToLower(v[end:])
+	if suffix == "" || suffix == "b" {
+		return n, nil
+	}
+	power := strings.IndexByte("kmgtp", suffix[0]) + 1
+	switch {
+	case power == 0:
+		return 0, fmt.Errorf("%q is not a number, or a size like 4k or 1GiB", clip(v))
+	case suffix[1:] == "i":
+		return 0, fmt.Errorf("%q has %w, which fio's manual and its code read differently", clip(v), errKubernetesSuffix)
+	case suffix[1:] != "" && suffix[1:] != "b" && suffix[1:] != "ib":
+		return 0, fmt.Errorf("%q has an unknown suffix", clip(v))
+	case n > maxSize>>(10*power):
+		return 0, fmt.Errorf("%q is more than %s", clip(v), human(maxSize))
+	}
+	return n << (10 * power), nil
+}
+
+func parseTime(v string, unit time.Duration) (time.Duration, error) {
+	end := 0
+	for end < len(v) && v[end] >= '0' && v[end] <= '9' {
+		end++
+	}
+	n, err := strconv.ParseInt(v[:end], 10, 40)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a time like 30s or 2m", clip(v))
+	}
+	if v[end:] != "" {
+		units := map[string]time.Duration{
+			"us": time.Microsecond, "usec": time.Microsecond, "ms": time.Millisecond, "msec": time.Millisecond,
+			"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour,
+		}
+		known := false
+		if unit, known = units[strings.ToLower(v[end:])]; !known {
+			return 0, fmt.Errorf("%q has an unknown unit of time: fio knows us, ms, s, m, h and d, and takes any other for microseconds", clip(v))
+		}
+	}
+	if n > int64(math.MaxInt64/unit) {
+		return 0, fmt.Errorf("%q is too long", clip(v))
+	}
+	return time.Duration(n) * unit, nil
+}
+
+// number reads a canonical number; it is 0 for anything else.
+func number(canonical string) uint64 {
+	n, _ := strconv.ParseUint(canonical, 10, 64)
+	return n
+}
+
+// human writes a size with a binary suffix and up to one digit after the point.
+func human(n uint64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	v, i := float64(n), 0
+	for v >= 1024 && i < len(units)-1 {
+		v, i = v/1024, i+1
+	}
+	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0") + " " + units[i]
+}
