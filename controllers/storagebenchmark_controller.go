@@ -190,7 +190,7 @@ func (r *StorageBenchmarkReconciler) finalize(ctx context.Context, b *v1alpha1.S
 // event. A conflict means that the benchmark has moved on: it is looked at again.
 func (r *StorageBenchmarkReconciler) writeStatus(ctx context.Context, before, b *v1alpha1.StorageBenchmark, again time.Duration, err error) (ctrl.Result, error) {
 	if equality.Semantic.DeepEqual(before.Status, b.Status) {
-		return result(again, err)
+		return requeue(again, err)
 	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if patchErr := r.Status().Patch(ctx, b, patch); patchErr != nil {
@@ -198,10 +198,11 @@ func (r *StorageBenchmarkReconciler) writeStatus(ctx context.Context, before, b 
 	} else {
 		r.tell(before, b)
 	}
-	return result(again, err)
+	return requeue(again, err)
 }
 
-func result(again time.Duration, err error) (ctrl.Result, error) {
+// requeue maps an error to another try.
+func requeue(again time.Duration, err error) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: 100 * time.Millisecond}, nil
 	}
