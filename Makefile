@@ -1,0 +1,128 @@
+# "make" or "make help" lists the targets. What a target does beyond a line or two
+# is a script in hack/, so that it can be read, checked and run by itself.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# CLUSTER=local is the cluster that hack/cluster makes on this machine, with its
+# own kubeconfig; CLUSTER=current is whatever kubectl talks to now.
+CLUSTER ?= local
+# IMAGE is the image of operator and workers. With CLUSTER=local it is built from
+# this clone; with CLUSTER=current name one that the cluster can pull.
+IMAGE ?=
+# RUN restricts tests to those that match: make test-unit RUN=TestPlan
+RUN ?= .
+export CLUSTER IMAGE
+
+# Tools are pinned in modules of their own, so that what they need does not
+# decide what the operator is built with.
+TOOL = go tool -modfile=$(CURDIR)/hack/tools/$(1)/go.mod $(1)
+
+##@ General
+
+.PHONY: help
+help: ## Show this help
+	@awk 'BEGIN {FS = ":.*## "; print "usage: make TARGET"} \
+		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Development
+
+.PHONY: generate
+generate: ## Generate the deepcopy methods of the API types
+	@$(call TOOL,controller-gen) object:headerFile=hack/boilerplate.go.txt paths=./api/...
+
+.PHONY: manifests
+manifests: ## Generate CRDs and RBAC rules, into config/ and the chart
+	@hack/generate-manifests
+
+.PHONY: docs
+docs: ## Generate docs/reference/api.md and chart.md
+	@hack/generate-docs
+
+.PHONY: fmt
+fmt: ## Format the Go files
+	@gofmt -w $$(git ls-files '*.go')
+
+.PHONY: vet
+vet: ## Run go vet, also on the tests that need a cluster
+	@go vet -tags integration,e2e ./...
+
+.PHONY: lint
+lint: ## Run golangci-lint
+	@$(call TOOL,golangci-lint) run
+
+.PHONY: build
+build: ## Build bin/manager and bin/storagebench
+	@go build -trimpath -o bin/ ./cmd/...
+
+.PHONY: verify
+verify: ## Check everything that needs no cluster: generated files, lint, imports, scripts, chart
+	@hack/verify
+
+##@ Test
+
+.PHONY: test
+test: test-unit test-integration test-e2e ## Run all tests; makes the local cluster if there is none
+
+.PHONY: test-unit
+test-unit: ## Run the tests that need nothing but Go (and fio, where it is installed)
+	@go test -run '$(RUN)' ./...
+
+.PHONY: test-integration
+test-integration: ## Run the controllers against a real API server
+	@KUBEBUILDER_ASSETS=$$(hack/cluster/cluster assets) go test -tags integration -count=1 -run '$(RUN)' ./test/integration/...
+
+.PHONY: test-e2e
+test-e2e: deploy ## Run benchmarks on the cluster (CLUSTER=local or current)
+	@. hack/env.sh && go test -tags e2e -count=1 -timeout 40m -v -run '$(RUN)' ./test/e2e/...
+
+##@ Cluster
+
+.PHONY: cluster-up
+cluster-up: ## Make a real Kubernetes on this machine: two nodes, volumes, an object store
+	@hack/cluster/cluster up
+
+.PHONY: cluster-down
+cluster-down: ## Remove it, and all that it made on the machine
+	@hack/cluster/cluster down
+
+.PHONY: cluster-status
+cluster-status: ## Show what of it runs
+	@hack/cluster/cluster status
+
+.PHONY: cluster-selftest
+cluster-selftest: ## Show that cluster-up and cluster-down keep their promises
+	@hack/cluster/selftest
+
+.PHONY: deploy
+deploy: ## Install the chart in the cluster (CLUSTER=current IMAGE=… for one of your own)
+	@hack/deploy
+
+.PHONY: undeploy
+undeploy: ## Uninstall the chart; CRDs, and with them benchmarks, stay
+	@hack/deploy --remove
+
+##@ Demo
+
+.PHONY: demo
+demo: ## From nothing to a measured StorageClass, on this machine
+	@hack/demo
+
+##@ Benchmarks
+
+.PHONY: bench-overhead
+bench-overhead: ## Compare storagebench's numbers with those of fio run by hand
+	@hack/bench/overhead
+
+.PHONY: bench-latency
+bench-latency: ## Measure how long the operator takes between its steps
+	@hack/bench/latency
+
+##@ Release
+
+.PHONY: chart
+chart: ## Package the chart into bin/
+	@. hack/env.sh && helm package charts/storagebench --destination bin

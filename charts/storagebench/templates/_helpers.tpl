@@ -1,0 +1,52 @@
+{{/* The chart's name, or what replaces it. */}}
+{{- define "storagebench.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 50 | trimSuffix "-" }}
+{{- end }}
+
+{{/* Common start of the objects' names: release and chart, said once if they are the same. */}}
+{{- define "storagebench.fullname" -}}
+{{- $name := include "storagebench.name" . }}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" }}
+{{- else if contains $name .Release.Name }}
+{{- .Release.Name | trunc 50 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name $name | trunc 50 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- define "storagebench.manager" -}}
+{{ include "storagebench.fullname" . }}-manager
+{{- end }}
+
+{{- define "storagebench.serviceAccount" -}}
+{{- if .Values.serviceAccount.create }}
+{{- default (include "storagebench.manager" .) .Values.serviceAccount.name }}
+{{- else }}
+{{- default "default" .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{/* A Deployment's selector cannot be changed: nothing that an upgrade changes may stand here. */}}
+{{- define "storagebench.selector" -}}
+app.kubernetes.io/name: {{ include "storagebench.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: manager
+{{- end }}
+
+{{/*
+managed-by must not be "storagebench": that is how the operator knows the Pods,
+Jobs and Leases that it made itself.
+*/}}
+{{- define "storagebench.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{ include "storagebench.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+
+{{- define "storagebench.image" -}}
+{{- $image := printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) }}
+{{- with .Values.image.digest }}{{ $image = printf "%s@%s" $image . }}{{ end }}
+{{- $image }}
+{{- end }}
