@@ -92,6 +92,17 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	return body, nil
 }
 
+// Delete removes an object, if it is there.
+func (s *Store) Delete(key string) error {
+	if err := store.CheckKey(key); err != nil {
+		return err
+	}
+	if err := os.Remove(s.path(key)); !errors.Is(err, fs.ErrNotExist) {
+		return wrap(err)
+	}
+	return nil
+}
+
 // List returns the keys below prefix. A prefix that does not exist has none.
 func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 	if err := store.CheckKey(strings.TrimSuffix(prefix, "/")); err != nil {

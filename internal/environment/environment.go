@@ -1,0 +1,115 @@
+package environment
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+
+	"storagebench.io/storagebench/internal/device"
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// Input says what to look at.
+type Input struct {
+	System device.System
+	// Path of the target.
+	Path string
+	Mode trial.Mode
+	// Tools are the versions of the programs that are used.
+	Tools map[string]string
+}
+
+// Collect looks around.
+func Collect(in Input) *result.Environment {
+	e := &result.Environment{Architecture: runtime.GOARCH, Tools: in.Tools}
+	e.Hostname, _ = os.Hostname()
+	var uname unix.Utsname
+	if unix.Uname(&uname) == nil {
+		e.Kernel = unix.ByteSliceToString(uname.Release[:])
+	}
+	root := in.System.Root
+	if root == "" {
+		root = "/"
+	}
+	e.CPU, e.Memory = node(root)
+	limits := readLimits(root)
+	e.CPU.LimitCores = limits.cores
+	if limits.memory < e.Memory.TotalBytes {
+		e.Memory.LimitBytes = limits.memory
+	}
+	e.Target = target(in)
+	return e
+}
+
+func node(root string) (cpu result.CPU, memory result.Memory) {
+	fs, err := procfs.NewFS(filepath.Join(root, "proc"))
+	if err != nil {
+		return cpu, memory
+	}
+	if infos, err := fs.CPUInfo(); err == nil && len(infos) > 0 {
+		cpu.Model, cpu.Count = infos[0].ModelName, len(infos)
+	}
+	if info, err := fs.Meminfo(); err == nil && info.MemTotalBytes != nil {
+		memory.TotalBytes = *info.MemTotalBytes
+	}
+	return cpu, memory
+}
+
+func target(in Input) result.TargetEnvironment {
+	t := result.TargetEnvironment{Path: in.Path, Mode: in.Mode, Devices: []result.Device{}}
+	real, err := filepath.EvalSymlinks(in.Path)
+	if err != nil {
+		t.DeviceNote = err.Error()
+		return t
+	}
+	if in.Mode == trial.Block {
+		var stat unix.Stat_t
+		if err := unix.Stat(real, &stat); err != nil {
+			t.DeviceNote = err.Error()
+			return t
+		}
+		t.Devices, t.DeviceNote = in.System.UnderNumber(int(unix.Major(stat.Rdev)), int(unix.Minor(stat.Rdev)))
+		t.SizeBytes = blockSize(real)
+		t.FreeBytes = t.SizeBytes
+		return t
+	}
+	if fs, err := in.System.Filesystem(real); err == nil {
+		t.FilesystemType, t.MountOptions, t.MountSource = fs.Type, fs.Options, fs.Source
+	}
+	var stat unix.Statfs_t
+	if unix.Statfs(real, &stat) == nil {
+		t.SizeBytes, t.FreeBytes = stat.Blocks*uint64(stat.Bsize), stat.Bavail*uint64(stat.Bsize)
+	}
+	if devices, note := in.System.UnderPath(real); len(devices) > 0 {
+		t.Devices, t.DeviceNote = devices, note
+	} else {
+		t.DeviceNote = note
+	}
+	return t
+}
+
+func blockSize(path string) uint64 {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	n, err := f.Seek(0, 2)
+	if err != nil {
+		return 0
+	}
+	return uint64(n)
+}
+
+func readTrimmed(path string) string {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}

@@ -1,0 +1,85 @@
+package runner
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"storagebench.io/storagebench/internal/device"
+	"storagebench.io/storagebench/internal/store"
+	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload"
+)
+
+// Engines finds the engine of a workload.
+type Engines interface {
+	Engine(name string) (workload.Engine, error)
+	Tools(ctx context.Context) map[string]string
+}
+
+// Clock tells the time and waits.
+type Clock interface {
+	Now() time.Time
+	After(d time.Duration) <-chan time.Time
+}
+
+// SystemClock is the real clock.
+type SystemClock struct{}
+
+// Now returns the present time.
+func (SystemClock) Now() time.Time { return time.Now() }
+
+// After waits.
+func (SystemClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
+
+// Options are what a worker is given.
+type Options struct {
+	Plan   *trial.Plan
+	Worker string
+	// TargetPath is a directory, or a block device.
+	TargetPath string
+	// Objects is where results go.
+	Objects store.Objects
+	// Spool is a directory for what could not be uploaded yet. What an earlier
+	// process left in it is uploaded first.
+	Spool string
+	// Scratch is a directory for the tools' own files.
+	Scratch string
+	Engines Engines
+	// Timeout bounds the worker; 0: none.
+	Timeout time.Duration
+	// Version of storagebench, for the record.
+	Version string
+
+	System device.System
+	Clock  Clock
+	Log    *slog.Logger
+	// Progress is told what happens; may be nil.
+	Progress func(Event)
+}
+
+// Step is what an Event reports.
+type Step string
+
+// Steps of a trial.
+const (
+	Preparing Step = "preparing"
+	Running   Step = "running"
+	Measured  Step = "measured"
+	Failed    Step = "failed"
+	Reused    Step = "stored before"
+	Skipped   Step = "skipped"
+	Uploading Step = "uploading"
+)
+
+// Event is something that happened to a trial.
+type Event struct {
+	Step  Step
+	Trial trial.Trial
+	// Index of the trial in the plan, from 1, and how many there are.
+	Index, Total int
+	// Expected is how long the step takes, if that is known.
+	Expected time.Duration
+	// Err of a trial that failed.
+	Err error
+}

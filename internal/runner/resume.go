@@ -1,0 +1,101 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/store"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// resume reads what earlier attempts stored. A summary is stored at the start of
+// each, so that without one nothing else needs to be looked for.
+func (w *worker) resume(ctx context.Context) error {
+	if err := w.uploads.recover(ctx); err != nil {
+		return err
+	}
+	earlier, err := w.earlier(ctx)
+	if err != nil || earlier == nil {
+		return err
+	}
+	w.summary.Attempts = earlier.Attempts
+	for i, t := range w.Plan.Trials {
+		d, object, err := w.stored(ctx, t)
+		if err != nil {
+			return err
+		}
+		if d == nil {
+			continue
+		}
+		if d.Outcome == result.Failed {
+			w.failed[t.Workload] = true
+		}
+		w.summary.fold(d, object)
+		w.uploads.stored[object.Key] = true
+		w.report(Event{Step: Reused, Trial: t, Index: i + 1})
+	}
+	return nil
+}
+
+// earlier returns the worker's summary of an earlier attempt, or nil.
+func (w *worker) earlier(ctx context.Context) (*result.WorkerSummary, error) {
+	body, err := w.uploads.get(ctx, w.keys.WorkerSummary(w.worker.Name))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &result.WorkerSummary{}
+	if err := result.Decode(body, result.WorkerSchema, s); err != nil {
+		return nil, fmt.Errorf("the summary of an earlier attempt: %w", err)
+	}
+	return s, nil
+}
+
+// stored returns a trial's document if it is in the store and of this run.
+func (w *worker) stored(ctx context.Context, t trial.Trial) (*result.Trial, result.Object, error) {
+	key := w.keys.Trial(w.worker.Name, t.ID)
+	body, err := w.uploads.get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, result.Object{}, nil
+	}
+	if err != nil {
+		return nil, result.Object{}, err
+	}
+	d := &result.Trial{}
+	if err := result.Decode(body, result.TrialSchema, d); err != nil {
+		w.Log.Warn("a stored trial cannot be read and is run again", "trial", t.ID, "error", err)
+		return nil, result.Object{}, nil
+	}
+	if d.Benchmark != w.Plan.Benchmark || d.Run != w.Plan.Run || d.Worker != w.worker || d.Trial != t {
+		w.Log.Warn("a stored trial is another run's and is run again", "trial", t.ID, "run", d.Run)
+		return nil, result.Object{}, nil
+	}
+	return d, result.Object{Key: key, Bytes: len(body), Digest: trial.Digest(body)}, nil
+}
+
+// announce puts the attempt on record before it measures anything.
+func (w *worker) announce(ctx context.Context) error {
+	host, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("runner: %w", err)
+	}
+	w.summary.Attempts = append(w.summary.Attempts, result.Attempt{
+		Number:       len(w.summary.Attempts) + 1,
+		Host:         host,
+		StartedAt:    w.started,
+		ResumedAfter: len(w.summary.Trials),
+	})
+	body, err := encode(w.summary.WorkerSummary)
+	if err != nil {
+		return err
+	}
+	if _, err := w.uploads.add(ctx, w.keys.WorkerSummary(w.worker.Name), body); err != nil {
+		return err
+	}
+	return w.uploads.patient(ctx)
+}

@@ -1,0 +1,201 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"storagebench.io/storagebench/internal/environment"
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// errTimedOut is the cause of a context that ended at the worker's deadline.
+var errTimedOut = errors.New("the timeout has passed")
+
+const (
+	// finishGrace is for storing what was measured when the deadline has passed.
+	finishGrace = time.Minute
+	// stopGrace is the same when the process is stopped: Kubernetes kills it 30 s
+	// after it asked.
+	stopGrace = 15 * time.Second
+)
+
+// Run executes the worker's part of the plan and reports how far it came. If ctx
+// is cancelled, the trial in progress is stopped and Run returns soon.
+func Run(ctx context.Context, o Options) trial.Receipt {
+	receipt := trial.Receipt{Schema: trial.ReceiptSchema, Run: o.Plan.Run, Worker: o.Worker, Planned: len(o.Plan.Trials)}
+	w, err := newWorker(o)
+	if err != nil {
+		receipt.Failure = trial.AsFailure(err)
+		return receipt
+	}
+	measuring, stop := ctx, context.CancelFunc(func() {})
+	if o.Timeout > 0 {
+		measuring, stop = context.WithDeadlineCause(ctx, w.started.Add(o.Timeout), errTimedOut)
+	}
+	defer stop()
+	w.summary.fail(w.measure(measuring))
+	receipt.SummaryDigest, err = w.finish(ctx)
+	w.summary.fail(err)
+	receipt.Stored = len(w.uploads.stored)
+	receipt.Failure = w.summary.Failure
+	return receipt
+}
+
+// worker is one attempt.
+type worker struct {
+	Options
+	worker  trial.Worker
+	target  trial.Target
+	keys    trial.Keys
+	started time.Time
+	summary *summary
+	uploads *uploader
+	// prepared and failed are keyed by workload.
+	prepared map[string]bool
+	failed   map[string]bool
+}
+
+func newWorker(o Options) (*worker, error) {
+	self, target, err := o.Plan.Worker(o.Worker)
+	if err != nil {
+		return nil, &trial.Failure{Class: trial.InvalidSpec, Message: err.Error(), Err: err}
+	}
+	uploads, err := newUploader(o)
+	if err != nil {
+		return nil, err
+	}
+	return &worker{
+		Options:  o,
+		worker:   self,
+		target:   target,
+		keys:     o.Plan.Keys(),
+		started:  o.Clock.Now(),
+		summary:  newSummary(o.Plan, self),
+		uploads:  uploads,
+		prepared: map[string]bool{},
+		failed:   map[string]bool{},
+	}, nil
+}
+
+// measure runs every trial that is not stored yet.
+func (w *worker) measure(ctx context.Context) error {
+	if err := w.resume(ctx); err != nil {
+		return w.explain(ctx, err)
+	}
+	tools := w.Engines.Tools(ctx)
+	tools["storagebench"] = w.Version
+	w.summary.Environment = environment.Collect(environment.Input{System: w.System, Path: w.TargetPath, Mode: w.target.Mode, Tools: tools})
+	if err := w.announce(ctx); err != nil {
+		return w.explain(ctx, err)
+	}
+	if len(w.summary.Trials) == len(w.Plan.Trials) && w.target.Mode == trial.Block {
+		return nil // a directory has yet to be removed; a device has nothing to tidy
+	}
+	target, err := openTarget(ctx, w.Plan, w.target, w.TargetPath)
+	if err != nil {
+		return w.explain(ctx, err)
+	}
+	err = w.trials(ctx, target)
+	return errors.Join(w.explain(ctx, err), target.close(w.keepFiles(ctx)))
+}
+
+// keepFiles says whether a successor of this attempt will want its files: it is
+// stopped, and the volume is the run's own. On any other volume nothing is left.
+func (w *worker) keepFiles(ctx context.Context) bool {
+	stopped := ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTimedOut)
+	return stopped && w.target.Generated
+}
+
+func (w *worker) trials(ctx context.Context, target *target) error {
+	for i, t := range w.Plan.Trials {
+		switch {
+		case w.summary.has(t.ID):
+			w.report(Event{Step: Reused, Trial: t, Index: i + 1})
+			continue
+		case w.failed[t.Workload]:
+			w.report(Event{Step: Skipped, Trial: t, Index: i + 1})
+			continue
+		}
+		document, raw, err := w.trial(ctx, target, t, i+1)
+		if err != nil {
+			return err
+		}
+		if err := w.keep(ctx, document, raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keep writes a trial's document to the spool and uploads it if the store is there.
+func (w *worker) keep(ctx context.Context, d *result.Trial, raw []byte) error {
+	if d.Outcome == result.Failed {
+		w.failed[d.Trial.Workload] = true
+	}
+	if len(raw) > 0 {
+		object, err := w.uploads.add(ctx, w.keys.Raw(w.worker.Name, d.Trial.ID), raw)
+		if err != nil {
+			return err
+		}
+		d.Raw = &object
+	}
+	body, err := encode(d)
+	if err != nil {
+		return err
+	}
+	object, err := w.uploads.add(ctx, w.keys.Trial(w.worker.Name, d.Trial.ID), body)
+	if err != nil {
+		return err
+	}
+	w.summary.fold(d, object)
+	return w.uploads.attempt(ctx)
+}
+
+// finish uploads what is left and the summary, and returns the summary's digest.
+func (w *worker) finish(ctx context.Context) (string, error) {
+	limit := finishGrace
+	if w.Timeout > 0 {
+		limit = max(limit, w.started.Add(w.Timeout).Sub(w.Clock.Now()))
+	}
+	if ctx.Err() != nil {
+		limit = stopGrace
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	w.report(Event{Step: Uploading, Index: len(w.summary.Trials)})
+	err := w.uploads.drain(ctx)
+	w.summary.sort(w.Plan.Trials)
+	w.summary.fail(err)
+	body, encodeErr := encode(w.summary.WorkerSummary)
+	if encodeErr != nil {
+		return "", errors.Join(err, encodeErr)
+	}
+	object, addErr := w.uploads.add(ctx, w.keys.WorkerSummary(w.worker.Name), body)
+	if err := errors.Join(err, addErr); err != nil {
+		return "", err
+	}
+	return object.Digest, w.uploads.drain(ctx)
+}
+
+// explain turns the end of a context into what ended it.
+func (w *worker) explain(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	done := fmt.Sprintf("%d of %d trials are measured", len(w.summary.Trials), len(w.Plan.Trials))
+	if errors.Is(context.Cause(ctx), errTimedOut) {
+		return &trial.Failure{Class: trial.TimedOut, Field: "spec.timeout", Message: fmt.Sprintf("the timeout of %s passed when %s", w.Timeout, done), Remedy: "raise it, or lower trials.min or the workloads' runtime", Err: errTimedOut}
+	}
+	return &trial.Failure{Class: trial.InternalError, Message: "the worker was stopped when " + done, Remedy: "start it again to carry on after the last stored trial", Err: context.Cause(ctx)}
+}
+
+func (w *worker) report(e Event) {
+	if w.Progress == nil {
+		return
+	}
+	e.Total = len(w.Plan.Trials)
+	w.Progress(e)
+}

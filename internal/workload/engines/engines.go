@@ -1,0 +1,65 @@
+// Package engines lists the workload engines. A new engine is one line here.
+package engines
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload"
+	"storagebench.io/storagebench/internal/workload/fio"
+)
+
+// Registry finds engines by name.
+type Registry map[string]workload.Engine
+
+// All returns every engine.
+func All() Registry {
+	return NewRegistry(
+		fio.Engine{},
+	)
+}
+
+// NewRegistry returns a registry of the given engines.
+func NewRegistry(engines ...workload.Engine) Registry {
+	r := Registry{}
+	for _, e := range engines {
+		r[e.Name()] = e
+	}
+	return r
+}
+
+// Engine returns the engine of that name, or a *trial.Failure.
+func (r Registry) Engine(name string) (workload.Engine, error) {
+	if e, ok := r[name]; ok {
+		return e, nil
+	}
+	return nil, &trial.Failure{
+		Class:   trial.InvalidSpec,
+		Field:   name,
+		Message: fmt.Sprintf("there is no engine %q", name),
+		Remedy:  "use one of: " + strings.Join(slices.Sorted(maps.Keys(r)), ", "),
+	}
+}
+
+// Check asks the engine whether it accepts a configuration.
+func (r Registry) Check(engine string, config json.RawMessage, mode trial.Mode) error {
+	e, err := r.Engine(engine)
+	if err != nil {
+		return err
+	}
+	return e.Check(config, mode)
+}
+
+// Tools returns the versions of the programs that the engines run.
+func (r Registry) Tools(ctx context.Context) map[string]string {
+	tools := map[string]string{}
+	for _, e := range r {
+		maps.Copy(tools, e.Tools(ctx))
+	}
+	return tools
+}
