@@ -1,0 +1,166 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/histogram"
+	"storagebench.io/storagebench/internal/result"
+)
+
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+func writer() Writer {
+	return Writer{Status: &v1alpha1.StorageBenchmarkStatus{}, Generation: 4, Now: noon}
+}
+
+// conditions is the status in one line: Ready, Reconciling, Stalled, ResultsStored.
+func conditions(s *v1alpha1.StorageBenchmarkStatus) string {
+	var out []string
+	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionResultsStored} {
+		if c := meta.FindStatusCondition(s.Conditions, kind); c != nil {
+			out = append(out, fmt.Sprintf("%s=%s/%s", kind, c.Status, c.Reason))
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func TestConditionsNeverContradictEachOther(t *testing.T) {
+	w := writer()
+	for _, step := range []struct {
+		do   func()
+		want string
+	}{
+		{func() { w.Underway("Queued", "x") }, "Ready=False/Queued Reconciling=True/Queued ResultsStored=Unknown/Queued"},
+		{func() { w.Blocked("PodUnschedulable", "x") }, "Ready=False/PodUnschedulable Stalled=True/PodUnschedulable ResultsStored=Unknown/Queued"},
+		{func() { w.Underway("Running", "x") }, "Ready=False/Running Reconciling=True/Running ResultsStored=Unknown/Running"},
+		{func() { w.Finished(true, "Finished", "x", true, "x") }, "Ready=True/Finished ResultsStored=True/Finished"},
+		{func() { w.Underway("Pending", "x") }, "Ready=False/Pending Reconciling=True/Pending ResultsStored=Unknown/Pending"},
+		{func() { w.Finished(false, "NoSpace", "x", false, "x") }, "Ready=False/NoSpace Stalled=True/NoSpace ResultsStored=False/ResultsNotStored"},
+	} {
+		step.do()
+		if got := conditions(w.Status); got != step.want {
+			t.Errorf("got  %s\nwant %s", got, step.want)
+		}
+	}
+	if w.Status.ObservedGeneration != 4 || w.Status.Conditions[0].ObservedGeneration != 4 {
+		t.Error("the generation is not recorded")
+	}
+}
+
+func TestConcludeNamesTheFirstFailureAndCountsTheRest(t *testing.T) {
+	run := &v1alpha1.RunStatus{
+		TrialsPlanned: 24, TrialsStored: 18,
+		StartedAt:  &metav1.Time{Time: noon.Add(-90 * time.Second)},
+		FinishedAt: &metav1.Time{Time: noon},
+		Workers: []v1alpha1.WorkerStatus{
+			{Name: "fast.a", Phase: v1alpha1.WorkerDone},
+			{Name: "fast.b", Phase: v1alpha1.WorkerFailed, Reason: "NoSpace", Message: "the target is full"},
+		},
+	}
+	w := writer()
+	Conclude(w, run)
+	c := meta.FindStatusCondition(w.Status.Conditions, v1alpha1.ConditionReady)
+	if c.Reason != "NoSpace" || c.Message != "worker fast.b: the target is full (1 of 2 workers failed; 18 of 24 trials are stored)" {
+		t.Errorf("%+v", c)
+	}
+	if meta.IsStatusConditionTrue(w.Status.Conditions, v1alpha1.ConditionResultsStored) {
+		t.Error("18 of 24 trials are called stored")
+	}
+
+	run.Workers[1].Phase, run.TrialsStored = v1alpha1.WorkerDone, 24
+	Conclude(w, run)
+	if got := conditions(w.Status); got != "Ready=True/Finished ResultsStored=True/Finished" {
+		t.Error(got)
+	}
+	if c := meta.FindStatusCondition(w.Status.Conditions, v1alpha1.ConditionReady); !strings.Contains(c.Message, "1m30s") {
+		t.Error(c.Message)
+	}
+}
+
+func summary(rows int) result.Summary {
+	h := &histogram.Histogram{}
+	h.Add(310_000, 999)
+	h.Add(20_000_000, 1)
+	low, high := 11_000.4, 13_000.0
+	s := result.Summary{}
+	for i := range rows {
+		s.Rows = append(s.Rows, result.Row{
+			Target: "fast", Workload: "oltp", Node: fmt.Sprintf("node-%d", i), N: 6,
+			Metrics: map[string]result.Estimate{
+				"read.iops":      {Median: 12_345.6, Low: &low, High: &high, N: 6},
+				"read.bandwidth": {Median: 50_000_000, N: 6},
+				"write.iops":     {Median: 0.125, N: 6},
+			},
+			Histograms: result.Histograms{"read": h},
+		})
+	}
+	return s
+}
+
+func TestSummaryRowsCarryMediansIntervalsAndMergedPercentiles(t *testing.T) {
+	st := &v1alpha1.StorageBenchmarkStatus{}
+	Summary(st, summary(1))
+	y, err := yaml.Marshal(st.Summary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `- node: node-0
+  operations:
+  - bandwidth:
+      median: "50000000"
+    iops:
+      high: "13000"
+      low: "11000"
+      median: "12346"
+    latency:
+      p50: 310.272µs
+      p99: 310.272µs
+      p999: 310.272µs
+    operation: read
+  - iops:
+      median: 125m
+    operation: write
+  target: fast
+  trials: 6
+  workload: oltp
+`
+	if string(y) != want {
+		t.Errorf("got\n%s\nwant\n%s", y, want)
+	}
+}
+
+func TestAStatusStaysSmall(t *testing.T) {
+	st := &v1alpha1.StorageBenchmarkStatus{}
+	Summary(st, summary(1000))
+	y, _ := yaml.Marshal(st)
+	if len(st.Summary) != MaxRows || st.SummaryOmitted != 1000-MaxRows || len(y) > 100_000 {
+		t.Errorf("%d rows, %d omitted, %d bytes", len(st.Summary), st.SummaryOmitted, len(y))
+	}
+}
+
+func TestRowsReadBackWhatSummaryWrote(t *testing.T) {
+	st := v1alpha1.StorageBenchmarkStatus{}
+	Summary(&st, summary(2))
+	rows := Rows(st)
+	iops := rows[1].Metrics["read.iops"]
+	if len(rows) != 2 || iops.Median != 12346 || *iops.High != 13000 || *rows[1].Metrics["read.latency.p99.9"].Pooled != 310.272e-6 {
+		t.Errorf("%+v", rows)
+	}
+}
+
+func TestShortenKeepsCharactersWhole(t *testing.T) {
+	for n := range 20 {
+		if s := Shorten("aéßµ世界é", n+3); len(s) > n+3 || !utf8.ValidString(s) {
+			t.Errorf("%d: %q", n, s)
+		}
+	}
+}
