@@ -1,0 +1,181 @@
+# Images without a registry: layers are tar files, imagetool makes images of
+# them, and every node's containerd imports them.
+# shellcheck shell=bash disable=SC2153  # some variables belong to other parts
+
+PACKAGES=$CLONE/hack/image/packages
+# What the base image leaves out: it is for programs, not for readers.
+UNWANTED=(/usr/share/man/\* /usr/share/doc/\* /usr/share/locale/\* /usr/share/info/\* /usr/share/lintian/\*)
+
+package_list() { sed -E 's/#.*//' "$PACKAGES" | tr -s ' \n' '\n' | sed '/^$/d' | LC_ALL=C sort -u; }
+
+short_hash() { sha256sum | cut -c1-12; }
+
+# Names of the images that the cluster itself needs. Each name says what is in it.
+image_names() {
+  PAUSE_IMAGE=storagebench.io/cluster/pause:$(short_hash <"$HERE/build/pause.c")
+  COREDNS_IMAGE=storagebench.io/cluster/coredns:$COREDNS_VERSION
+  MINIO_IMAGE=storagebench.io/cluster/minio:${MINIO_VERSION##*-}
+  BASE_HASH=$({ package_list; echo "${UNWANTED[*]}"; debian_codename; uname -m; } | short_hash)
+  BASE_IMAGE=storagebench.io/base:$BASE_HASH
+}
+
+debian_codename() {
+  local VERSION_CODENAME='' ID=''
+  # shellcheck source=/dev/null
+  [ ! -r /etc/os-release ] || . /etc/os-release
+  if [ "$ID" = debian ]; then echo "$VERSION_CODENAME"; else echo bookworm; fi
+}
+
+# system_images: writes the cluster's own images to the cache.
+system_images() {
+  mkdir -p "$CACHE/images" "$CACHE/logs"
+  image_names
+  pause_program || return 1
+  single_program_image "$PAUSE_IMAGE" pause "$CACHE/images/pause-${PAUSE_IMAGE##*:}" /pause
+  single_program_image "$COREDNS_IMAGE" coredns "$(program coredns coredns)" /coredns
+  single_program_image "$MINIO_IMAGE" minio "$(program minio minio)" /minio
+}
+
+# The process that holds a Pod's namespaces. Static, because its image is empty.
+pause_program() {
+  local out=$CACHE/images/pause-${PAUSE_IMAGE##*:}
+  [ -x "$out" ] && return
+  gcc -Os -static -o "$out.new" "$HERE/build/pause.c" && strip "$out.new" && mv "$out.new" "$out"
+}
+
+image_file() { echo "$CACHE/images/$(tr '/:' '__' <<<"$1").tar"; }
+
+# single_program_image REF NAME PROGRAM PATH-IN-IMAGE
+single_program_image() {
+  local file tree
+  file=$(image_file "$1")
+  [ ! -e "$file" ] || return 0
+  tree=$(mktemp -d "$CACHE/images/.tree.XXXXXX")
+  chmod 755 "$tree"
+  mkdir -p "$tree/root/tmp"
+  chmod 1777 "$tree/root/tmp"
+  install -m 755 "$3" "$tree/root$4"
+  layer "$tree/root" "$tree/layer.tar"
+  "$(program imagetool imagetool)" --ref "$1" --layer "$tree/layer.tar" --entrypoint "$4" --user 65532:65532 --output "$file"
+  rm -rf "$tree"
+}
+
+# layer DIRECTORY TAR: the same files give the same bytes.
+layer() {
+  tar --create --file "$2" --directory "$1" --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --format=gnu .
+}
+
+# base_image: a Debian with the packages of hack/image/packages. Downloads, so
+# it runs beside the compilers.
+base_image() {
+  local dir=$CACHE/images/base-$BASE_HASH label=$1 begin temporary options=() path sources
+  if [ -d "$dir" ]; then
+    say "$label base image ($(package_list | tr '\n' ' ')): cached"
+    return
+  fi
+  mkdir -p "$CACHE/images" "$CACHE/logs"
+  exec 8>"$CACHE/images/.base.lock"
+  flock 8
+  [ ! -d "$dir" ] || return 0
+  say "$label base image from Debian: $(package_list | tr '\n' ' ')(about 30 s) …"
+  begin=$(now)
+  for path in "${UNWANTED[@]}"; do options+=(--dpkgopt="path-exclude=$path"); done
+  temporary=$(mktemp -d "$CACHE/images/.base.XXXXXX")
+  sources=$temporary/sources.list
+  debian_sources >"$sources"
+  # mmdebstrap unpacks in its working directory as another user: it needs /tmp.
+  if ! SOURCE_DATE_EPOCH=0 mmdebstrap --variant=essential --mode=root --include="$(package_list | paste -sd,)" \
+    "${options[@]}" "$(debian_codename)" "$temporary/rootfs.tar" "$sources" >"$CACHE/logs/base-image.log" 2>&1 8>&- 9>&-; then
+    rm -rf "$temporary"
+    say "cluster: the base image does not build; the end of $CACHE/logs/base-image.log:"
+    tail -n 15 "$CACHE/logs/base-image.log" >&2
+    return 1
+  fi
+  rm -f "$sources"
+  mv -T "$temporary" "$dir"
+  say "        … base image: $(($(now) - begin)) s"
+}
+
+# debian_sources: the host's own sources of this release, wherever its mirror
+# is, without those of other vendors.
+debian_sources() {
+  local codename found
+  codename=$(debian_codename)
+  # shellcheck disable=SC2016  # apt's own placeholders
+  found=$(apt-get indextargets --format 'deb $(SITE) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null |
+    grep -E " $codename(-updates|-security)? main\$" | sort -u || true)
+  if [ -n "$found" ]; then
+    echo "$found"
+  else
+    die "apt has no source of Debian $codename; the base image is made of its packages"
+  fi
+}
+
+# base_image_file: the base alone, as an image; the nodes need its layer before
+# the project's image, which is shipped without it.
+base_image_file() {
+  local file
+  file=$(image_file "$BASE_IMAGE")
+  [ -e "$file" ] || "$(program imagetool imagetool)" --ref "$BASE_IMAGE" --layer "$CACHE/images/base-$BASE_HASH/rootfs.tar" --output "$file"
+}
+
+# import NODE REF [FILE]: unless the node has it.
+import() {
+  local node=$1 ref=$2 file=${3:-}
+  if ctr_node "$node" images ls -q "name==$ref" | grep -q .; then return; fi
+  ctr_node "$node" images import "${file:-$(image_file "$ref")}" >/dev/null ||
+    die "$node could not import $ref; see $LOGS/containerd-$node.log"
+}
+
+import_system_images() {
+  local node=$1 ref
+  for ref in "$PAUSE_IMAGE" "$COREDNS_IMAGE" "$MINIO_IMAGE" "$BASE_IMAGE"; do import "$node" "$ref"; done
+}
+
+# project_image: builds the project's binaries, and imports the image where it
+# is not yet. The tag is a hash of the content: a changed binary is a new image.
+project_image() {
+  local work missing=() command ref hash node begin nodes=()
+  begin=$(now)
+  for command in manager storagebench; do compgen -G "$CLONE/cmd/$command/*.go" >/dev/null || missing+=("./cmd/$command"); done
+  if ((${#missing[@]})); then
+    say "        project image: skipped, no ${missing[*]} yet"
+    return
+  fi
+  work=$(mktemp -d "$CACHE/images/.project.XXXXXX")
+  chmod 755 "$work"
+  mkdir -p "$work/root/usr/local/bin" "$LOCAL"
+  if ! (cd "$CLONE" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$work/root/usr/local/bin/" ./cmd/manager ./cmd/storagebench) 9>&-; then
+    rm -rf "$work"
+    die "the project's binaries do not build (see above)"
+  fi
+  layer "$work/root" "$work/layer.tar"
+  hash=$({ sha256sum <"$work/layer.tar"; echo "$BASE_HASH"; } | short_hash)
+  ref=$IMAGE_NAME:$hash
+  for node in "${NODES[@]}"; do
+    if alive "containerd-$node"; then
+      nodes+=("$node")
+    else
+      say "        $node is stopped; run \"cluster images\" again when it is back"
+    fi
+  done
+  "$(program imagetool imagetool)" --ref "$ref" --layer "$CACHE/images/base-$BASE_HASH/rootfs.tar" --layer "$work/layer.tar" \
+    --thin --user 65532:65532 --output "$work/image.tar"
+  for node in "${nodes[@]}"; do
+    import "$node" "$BASE_IMAGE"
+    import "$node" "$ref" "$work/image.tar"
+    drop_older_images "$node" "$ref"
+  done
+  rm -rf "$work"
+  echo "$ref" >"$LOCAL/image"
+  say "        project image: $ref ($(($(now) - begin)) s)"
+}
+
+# drop_older_images NODE REF: except those that a container still uses.
+drop_older_images() {
+  local old
+  for old in $(ctr_node "$1" images ls -q "name~=^$IMAGE_NAME:"); do
+    [ "$old" != "$2" ] || continue
+    ctr_node "$1" containers ls -q "image==$old" | grep -q . || ctr_node "$1" images rm "$old" >/dev/null
+  done
+}

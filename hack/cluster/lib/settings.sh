@@ -1,0 +1,42 @@
+# Where everything is and what it is called. Sourced first; sets variables only.
+# shellcheck shell=bash disable=SC2034  # used by the other parts
+
+# shellcheck source=/dev/null
+. "$HERE/versions.env"
+
+# Fixed places, so that a clone recognises the cluster that another one made.
+STATE=/var/lib/storagebench-cluster # survives a reboot: images, volumes, logs
+RUN=/run/storagebench-cluster       # sockets, process records, mount namespaces
+LOGS=$STATE/logs
+LOCK=/run/lock/storagebench-cluster
+CGROUP=storagebench-cluster # name of our cgroup in every hierarchy
+
+# Shared by all clones.
+CACHE=${STORAGEBENCH_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/storagebench}
+# This clone's: kubeconfig, image, bin/.
+LOCAL=$CLONE/.cluster
+
+# Addresses. All are on bridges made here, none is on an interface of the machine.
+API_ADDRESS=10.90.0.1
+HOST_NETWORK=10.90.0.0/24
+POD_NETWORK=10.91.0.0/16
+SERVICE_NETWORK=10.92.0.0/16
+API_SERVICE=10.92.0.1
+DNS_SERVICE=10.92.0.10
+HOST_BRIDGE=sbench0
+# What "ip link" shows as the alias of an interface that was made here.
+LINK_ALIAS=storagebench-cluster
+
+NODES=(node-a node-b)
+declare -A NODE_ADDRESS=([node-a]=10.90.0.11 [node-b]=10.90.0.12)
+declare -A NODE_PODS=([node-a]=10.91.1 [node-b]=10.91.2) # first three bytes
+declare -A NODE_BRIDGE=([node-a]=sbench-a [node-b]=sbench-b)
+
+# Each node sees its own directory at these paths of the host, in a mount
+# namespace of its own: two nodes of one machine must not share the journal of
+# changed tunables, and the kubelet's and CNI's files stay out of the host's.
+NODE_DIRECTORIES=(/var/lib/kubelet /var/lib/cni /var/lib/storagebench /var/log/pods /var/log/containers)
+
+BUCKET=storagebench
+MINIO_NAMESPACE=minio
+IMAGE_NAME=storagebench.io/storagebench
