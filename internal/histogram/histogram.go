@@ -78,7 +78,10 @@ func (h *Histogram) Percentile(p float64) uint64 {
 	if h.total == 0 {
 		return 0
 	}
-	rank := uint64(math.Ceil(p / 100 * float64(h.total)))
+	exact := p * float64(h.total) / 100
+	// 99.9 has no exact binary form: without the slack, the rank of p99.9 of 1000
+	// values would be 1000, the maximum.
+	rank := uint64(math.Ceil(exact - exact*1e-12))
 	rank = min(max(rank, 1), h.total)
 	var seen uint64
 	last := 0

@@ -94,3 +94,12 @@ func TestForeignDocumentsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestRanksAreNotPushedUpByRounding(t *testing.T) {
+	var h Histogram
+	h.Add(1, 999)
+	h.Add(100, 1)
+	if got := h.Percentile(99.9); got != 1 {
+		t.Errorf("p99.9 of 999 ones and a hundred is %d", got)
+	}
+}

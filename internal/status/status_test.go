@@ -116,15 +116,15 @@ func TestSummaryRowsCarryMediansIntervalsAndMergedPercentiles(t *testing.T) {
 	const want = `- node: node-0
   operations:
   - bandwidth:
-      median: "50000000"
+      median: 50M
     iops:
-      high: "13000"
-      low: "11000"
+      high: 13k
+      low: 11k
       median: "12346"
     latency:
-      p50: 310.272µs
-      p99: 310.272µs
-      p999: 310.272µs
+      p50: 309.248µs
+      p99: 309.248µs
+      p999: 309.248µs
     operation: read
   - iops:
       median: 125m
@@ -152,7 +152,7 @@ func TestRowsReadBackWhatSummaryWrote(t *testing.T) {
 	Summary(&st, summary(2))
 	rows := Rows(st)
 	iops := rows[1].Metrics["read.iops"]
-	if len(rows) != 2 || iops.Median != 12346 || *iops.High != 13000 || *rows[1].Metrics["read.latency.p99.9"].Pooled != 310.272e-6 {
+	if len(rows) != 2 || iops.Median != 12346 || *iops.High != 13000 || *rows[1].Metrics["read.latency.p99.9"].Pooled != 309.248e-6 {
 		t.Errorf("%+v", rows)
 	}
 }
