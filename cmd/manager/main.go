@@ -7,31 +7,20 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-	batchv1 "k8s.io/api/batch/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers"
-	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/internal/workload/engines"
 )
 
 type options struct {
-	namespace   string
-	settings    jobspec.Settings
+	controllers.Options
 	pullPolicy  string
-	host        controllers.HostAccess
 	metricsAddr string
 	probeAddr   string
 	leaderElect bool
@@ -46,7 +35,7 @@ func main() {
 }
 
 func command() *cobra.Command {
-	o := options{}
+	o := options{Options: controllers.Options{Engines: engines.All(), Clock: clock.RealClock{}}}
 	cmd := &cobra.Command{
 		Use:           "manager",
 		Short:         "The storagebench operator",
@@ -57,12 +46,12 @@ func command() *cobra.Command {
 		RunE:          func(*cobra.Command, []string) error { return run(o) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of the operator: the Secrets of ResultStores and the nodes' Leases are there (default: $POD_NAMESPACE)")
-	f.StringVar(&o.settings.Image, "worker-image", "", "image of the workers, with storagebench and fio (required)")
+	f.StringVar(&o.Namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of the operator: the Secrets of ResultStores and the nodes' Leases are there (default: $POD_NAMESPACE)")
+	f.StringVar(&o.Settings.Image, "worker-image", "", "image of the workers, with storagebench and fio (required)")
 	f.StringVar(&o.pullPolicy, "worker-image-pull-policy", string(corev1.PullIfNotPresent), "Always, IfNotPresent or Never")
-	f.StringSliceVar(&o.settings.ImagePullSecrets, "worker-image-pull-secret", nil, "name of a pull secret in the benchmarks' namespaces; may be repeated")
-	f.StringSliceVar(&o.host.Paths, "allow-host-path", nil, "directory of the nodes that may be a hostPath target, with all below it; may be repeated (default: none)")
-	f.StringSliceVar(&o.host.Devices, "allow-block-device", nil, "pattern of device paths that may be blockDevice targets, such as /dev/loop*; may be repeated (default: none)")
+	f.StringSliceVar(&o.Settings.ImagePullSecrets, "worker-image-pull-secret", nil, "name of a pull secret in the benchmarks' namespaces; may be repeated")
+	f.StringSliceVar(&o.Host.Paths, "allow-host-path", nil, "directory of the nodes that may be a hostPath target, with all below it; may be repeated (default: none)")
+	f.StringSliceVar(&o.Host.Devices, "allow-block-device", nil, "pattern of device paths that may be blockDevice targets, such as /dev/loop*; may be repeated (default: none)")
 	f.StringVar(&o.metricsAddr, "metrics-bind-address", ":8080", "address of /metrics, 0 for none")
 	f.StringVar(&o.probeAddr, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
 	f.BoolVar(&o.leaderElect, "leader-elect", true, "only one of several operators works at a time")
@@ -72,12 +61,12 @@ func command() *cobra.Command {
 
 func run(o options) error {
 	switch {
-	case o.namespace == "":
+	case o.Namespace == "":
 		return fmt.Errorf("--namespace is empty: name the operator's namespace, or set POD_NAMESPACE")
-	case o.settings.Image == "":
+	case o.Settings.Image == "":
 		return fmt.Errorf("--worker-image is empty: name the image of the workers")
 	}
-	switch o.settings.ImagePullPolicy = corev1.PullPolicy(o.pullPolicy); o.settings.ImagePullPolicy {
+	switch o.Settings.ImagePullPolicy = corev1.PullPolicy(o.pullPolicy); o.Settings.ImagePullPolicy {
 	case corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever:
 	default:
 		return fmt.Errorf("--worker-image-pull-policy is %q: give Always, IfNotPresent or Never", o.pullPolicy)
@@ -87,63 +76,31 @@ func run(o options) error {
 	if err != nil {
 		return fmt.Errorf("no cluster to connect to: %w", err)
 	}
-	mgr, err := ctrl.NewManager(config, managerOptions(o))
+	scheme, err := controllers.Scheme()
 	if err != nil {
 		return err
 	}
-	if err := register(mgr, o); err != nil {
-		return err
-	}
-	return mgr.Start(ctrl.SetupSignalHandler())
-}
-
-func managerOptions(o options) ctrl.Options {
-	scheme := runtime.NewScheme()
-	_ = clientgoscheme.AddToScheme(scheme) // both only ever return nil
-	_ = v1alpha1.AddToScheme(scheme)
-	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{jobspec.LabelManagedBy: jobspec.ManagedBy})}
-	return ctrl.Options{
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
+		Cache:                         controllers.Cache(o.Namespace),
 		Metrics:                       server.Options{BindAddress: o.metricsAddr},
 		HealthProbeBindAddress:        o.probeAddr,
 		LeaderElection:                o.leaderElect,
 		LeaderElectionID:              "storagebench-manager",
-		LeaderElectionNamespace:       o.namespace,
+		LeaderElectionNamespace:       o.Namespace,
 		LeaderElectionReleaseOnCancel: true,
-		// Memory grows with benchmarks, not with the cluster: of what the cluster
-		// has many of, only the operator's own is kept.
-		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
-			&batchv1.Job{}: ours,
-			&corev1.Pod{}:  ours,
-			&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{
-				o.namespace: {LabelSelector: ours.Label},
-			}},
-		}},
-	}
-}
-
-func register(mgr ctrl.Manager, o options) error {
-	buckets := &controllers.Buckets{Secrets: mgr.GetAPIReader(), Namespace: o.namespace}
-	stores := &controllers.ResultStoreReconciler{Client: mgr.GetClient(), Buckets: buckets, Clock: clock.RealClock{}}
-	benchmarks := &controllers.StorageBenchmarkReconciler{
-		Client:    mgr.GetClient(),
-		Live:      mgr.GetAPIReader(),
-		Namespace: o.namespace,
-		Buckets:   buckets,
-		Engines:   engines.All(),
-		Settings:  o.settings,
-		Host:      o.host,
-		Events:    mgr.GetEventRecorder("storagebench"),
-		Clock:     clock.RealClock{},
-	}
-	if err := stores.SetupWithManager(mgr); err != nil {
+	})
+	if err != nil {
 		return err
 	}
-	if err := benchmarks.SetupWithManager(mgr); err != nil {
+	if err := controllers.Setup(mgr, o.Options); err != nil {
 		return err
 	}
 	if err := mgr.AddHealthzCheck("healthz", healthz.Ping); err != nil {
 		return err
 	}
-	return mgr.AddReadyzCheck("readyz", healthz.Ping)
+	if err := mgr.AddReadyzCheck("readyz", healthz.Ping); err != nil {
+		return err
+	}
+	return mgr.Start(ctrl.SetupSignalHandler())
 }
