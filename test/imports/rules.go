@@ -1,0 +1,117 @@
+package imports
+
+// Rule says what the packages of one path may import.
+type Rule struct {
+	// Path of the package below the module's. "/..." at its end takes in all below.
+	Path string
+	// Own are the packages of this module that it may import, written like Path.
+	Own []string
+	// Foreign are the beginnings of other modules' paths that it may import.
+	Foreign []string
+	// Pure: no client, no files, no log, no clock, no unseeded randomness.
+	Pure bool
+	// Bare: never Kubernetes, not even through others.
+	Bare bool
+}
+
+// Module is the path of this module.
+const Module = "storagebench.io/storagebench"
+
+var (
+	kubernetesTypes = []string{"k8s.io/api/", "k8s.io/apimachinery/"}
+	// kubernetes is what a bare package must not depend on.
+	kubernetes = []string{"k8s.io/", "sigs.k8s.io/", Module + "/api/", Module + "/controllers"}
+	system     = []string{"golang.org/x/sys/"}
+)
+
+// Rules is the allow-list. A new package, or a new edge, is added here, in the
+// commit that adds it, so that it is seen in review.
+var Rules = []Rule{
+	// The API and the contract between operator and runner.
+	{Path: "api/v1alpha1", Foreign: kubernetesTypes},
+	{Path: "internal/trial", Pure: true, Bare: true},
+	{Path: "internal/histogram", Pure: true, Bare: true},
+	{Path: "internal/result", Own: []string{"internal/trial", "internal/histogram"}, Pure: true, Bare: true},
+
+	// The pure middle.
+	{Path: "internal/plan", Own: []string{"api/v1alpha1", "internal/trial"}, Foreign: kubernetesTypes, Pure: true},
+	{Path: "internal/jobspec", Own: []string{"internal/trial"}, Foreign: kubernetesTypes, Pure: true},
+	{Path: "internal/progress", Own: []string{"internal/trial", "internal/result"}, Pure: true, Bare: true},
+	{Path: "internal/stats", Own: []string{"internal/trial", "internal/result", "internal/histogram"}, Pure: true, Bare: true},
+	{Path: "internal/report", Own: []string{"internal/result"}, Pure: true, Bare: true},
+	{Path: "internal/status", Own: []string{"api/v1alpha1", "internal/result", "internal/report"}, Foreign: kubernetesTypes, Pure: true},
+
+	// Stores of results. The S3 SDK is in one place.
+	{Path: "internal/store", Own: []string{"internal/trial", "internal/result"}, Bare: true},
+	{Path: "internal/store/dir", Own: []string{"internal/store", "internal/trial", "internal/result"}, Bare: true},
+	{Path: "internal/store/presigned", Own: []string{"internal/store", "internal/trial", "internal/result"}, Bare: true},
+	{Path: "internal/store/s3", Own: []string{"internal/store", "internal/trial", "internal/result"}, Foreign: []string{"github.com/minio/minio-go/v7"}, Bare: true},
+
+	// What runs on the machine that is measured.
+	{Path: "internal/device", Own: []string{"internal/trial", "internal/result"}, Foreign: append([]string{"github.com/moby/sys/mountinfo"}, system...), Bare: true},
+	{Path: "internal/environment", Own: []string{"internal/device", "internal/trial", "internal/result"}, Foreign: append([]string{"github.com/prometheus/procfs"}, system...), Bare: true},
+	{Path: "internal/workload", Own: []string{"internal/trial", "internal/result"}, Bare: true},
+	{Path: "internal/workload/engines", Own: []string{"internal/trial", "internal/workload", "internal/workload/fio"}, Bare: true},
+	{Path: "internal/workload/fio", Own: []string{"internal/workload", "internal/device", "internal/trial", "internal/result", "internal/histogram"}, Foreign: system, Bare: true},
+	{
+		Path:    "internal/runner",
+		Own:     []string{"internal/workload", "internal/device", "internal/environment", "internal/store", "internal/store/dir", "internal/trial", "internal/result"},
+		Foreign: append([]string{"github.com/cenkalti/backoff/v5", "github.com/klauspost/compress/zstd"}, system...),
+		Bare:    true,
+	},
+
+	// The operator. Nobody imports controllers but its program, and nobody a program.
+	{
+		Path: "controllers",
+		Own: []string{
+			"api/v1alpha1", "internal/trial", "internal/plan", "internal/jobspec", "internal/progress",
+			"internal/result", "internal/stats", "internal/status", "internal/store", "internal/store/s3",
+		},
+		Foreign: []string{"k8s.io/", "sigs.k8s.io/controller-runtime", "github.com/go-logr/logr"},
+	},
+	{
+		Path:    "cmd/manager",
+		Own:     []string{"api/v1alpha1", "controllers", "internal/jobspec", "internal/workload/engines"},
+		Foreign: []string{"k8s.io/", "sigs.k8s.io/controller-runtime", "github.com/spf13/cobra"},
+	},
+	{Path: "config/crd"}, // embeds the CRDs
+	{
+		Path:    "cmd/storagebench/spec",
+		Own:     []string{"api/v1alpha1", "config/crd", "internal/trial"},
+		Foreign: []string{"k8s.io/apiextensions-apiserver/", "k8s.io/apimachinery/", "sigs.k8s.io/yaml"},
+	},
+	{
+		Path: "cmd/storagebench",
+		Own: []string{
+			"cmd/storagebench/spec", "api/v1alpha1", "internal/trial", "internal/plan", "internal/result", "internal/stats", "internal/report",
+			"internal/device", "internal/environment", "internal/runner", "internal/workload", "internal/workload/engines",
+			"internal/store", "internal/store/dir", "internal/store/presigned",
+		},
+		Foreign: append([]string{"k8s.io/apimachinery/", "sigs.k8s.io/yaml", "github.com/spf13/cobra", "golang.org/x/term"}, system...),
+	},
+
+	// Helpers of tests; nobody imports them.
+	{Path: "test/..."},
+}
+
+// pureStandard are the packages of the standard library that a pure package may
+// import: they compute, and reach nothing outside the process.
+var pureStandard = []string{
+	"bytes", "cmp", "container/heap", "container/list", "crypto/sha256", "embed",
+	"encoding/base64", "encoding/binary", "encoding/csv", "encoding/hex", "encoding/json",
+	"encoding/xml", "errors", "fmt", "hash", "hash/fnv", "html", "html/template", "io", "iter",
+	"maps", "math", "math/big", "math/bits", "math/rand/v2", "path", "regexp", "slices", "sort",
+	"strconv", "strings", "text/tabwriter", "text/template", "time", "unicode", "unicode/utf8",
+}
+
+// impure are functions of packages that are pure otherwise.
+var impure = map[string][]string{
+	"time":                                 {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "LoadLocation", "Local"},
+	"fmt":                                  {"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"},
+	"k8s.io/apimachinery/pkg/apis/meta/v1": {"Now", "NowMicro"},
+	// Those that draw from the generator that nobody has seeded.
+	"math/rand/v2": {
+		"ExpFloat64", "Float32", "Float64", "Int", "Int32", "Int32N", "Int64", "Int64N", "IntN", "N",
+		"NormFloat64", "Perm", "Shuffle", "Uint", "Uint32", "Uint32N", "Uint64", "Uint64N", "UintN",
+	},
+}

@@ -1,0 +1,83 @@
+// Package samples checks that what config/samples and the documentation tell people
+// to apply is taken: by the schema with its rules, and by the planner.
+package samples
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/cmd/storagebench/spec"
+	"storagebench.io/storagebench/internal/plan"
+	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload/engines"
+)
+
+const dir = "../../config/samples"
+
+func TestBenchmarks(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(dir, "storagebenchmark_*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no samples in %s (%v)", dir, err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			content := read(t, file)
+			b, err := spec.Read(t.Context(), bytes.NewReader(content))
+			if err != nil {
+				t.Fatal(err)
+			}
+			modes := map[string]trial.Mode{}
+			for _, target := range b.Spec.Targets {
+				if target.PersistentVolumeClaim != nil {
+					modes[target.Name] = trial.Filesystem
+				}
+			}
+			p, err := plan.Build(plan.Input{Benchmark: b, Run: "test", Nodes: []string{"a", "b"}, Modes: modes, Engines: engines.All()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(p.Trials) == 0 || len(p.Workers) == 0 {
+				t.Errorf("the plan has %d trials and %d workers", len(p.Trials), len(p.Workers))
+			}
+		})
+	}
+}
+
+func TestResultStore(t *testing.T) {
+	rs := &v1alpha1.ResultStore{}
+	if err := yaml.UnmarshalStrict(read(t, filepath.Join(dir, "resultstore_default.yaml")), rs); err != nil {
+		t.Fatal(err)
+	}
+	if rs.Spec.Bucket == "" || rs.Spec.SecretRef.Name == "" {
+		t.Errorf("the sample does not say where: %+v", rs.Spec)
+	}
+}
+
+// A sample that the kustomization does not name is never applied by anybody.
+func TestKustomizationNamesAllSamples(t *testing.T) {
+	kustomization := string(read(t, filepath.Join(dir, "kustomization.yaml")))
+	files, err := filepath.Glob(filepath.Join(dir, "*_*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !strings.Contains(kustomization, "- "+filepath.Base(file)+"\n") {
+			t.Errorf("kustomization.yaml does not name %s", filepath.Base(file))
+		}
+	}
+}
+
+func read(t *testing.T, file string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
