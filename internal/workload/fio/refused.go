@@ -1,7 +1,5 @@
 package fio
 
-import "strings"
-
 // refusals say why an option that users know is not allowed. The allow-list
 // decides; this only makes the message better.
 func refusals() map[string]string {
@@ -38,37 +36,4 @@ func refusals() map[string]string {
 		"client": network, "server": network, "remote-config": network, "hostname": network, "port": network,
 		"allow_file_create": ours, "max_latency": "it ends the trial with an error; use a gate on the percentile",
 	}
-}
-
-// nearest returns the name with the smallest edit distance, if it is a plausible
-// misspelling.
-func nearest(name string, names []string) string {
-	best, bestDistance := "", max(1, len(name)/3)+1
-	for _, candidate := range names {
-		if d := distance(strings.ToLower(name), candidate); d < bestDistance {
-			best, bestDistance = candidate, d
-		}
-	}
-	return best
-}
-
-// distance is the Levenshtein distance.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, diagonal+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

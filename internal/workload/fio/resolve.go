@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -158,7 +159,7 @@ func (c catalogue) refuse(o option) error {
 		return &lineError{o.line, fmt.Sprintf("the option %s is not allowed: %s", o.name, reason), "remove it"}
 	}
 	message := fmt.Sprintf("there is no option %q that storagebench allows", clip(o.name))
-	if near := nearest(o.name, c.names()); near != "" {
+	if near := suggest.Nearest(o.name, c.names()); near != "" {
 		return &lineError{o.line, message, "did you mean " + near + "?"}
 	}
 	return &lineError{o.line, message, "remove it; docs/reference/fio-options.md lists those that are allowed"}

@@ -1,0 +1,77 @@
+// Command storagebench measures storage: on this machine with run, and as the
+// program of a worker's Pod with worker. There is one file for each verb.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// Exit codes. A Job gives up after 1 and 2, which another Pod would not mend, and
+// starts another Pod after any other.
+const (
+	exitDone    = 0
+	exitFailed  = 1
+	exitInvalid = 2
+)
+
+func main() {
+	os.Exit(run())
+}
+
+func run() int {
+	ctx, stopped := signalContext(context.Background())
+	err := newCommand().ExecuteContext(ctx)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+	}
+	if code, ok := stopped(); ok {
+		return code
+	}
+	return exitCode(err)
+}
+
+func newCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "storagebench",
+		Short: "Measure storage, and know what was measured",
+		Long: `storagebench measures storage with the same runner on a laptop and in Kubernetes.
+
+Exit codes: 0 done, 1 failed, 2 bad input.`,
+		Example: `  # measure a directory of this machine
+  storagebench run -f benchmark.yaml --target fast=/mnt/fast`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.AddCommand(newRunCommand(), newWorkerCommand(), newVersionCommand())
+	return root
+}
+
+// usage marks an error of the command line.
+func usage(err error) error {
+	return &trial.Failure{Class: trial.InvalidSpec, Message: err.Error(), Remedy: "see --help", Err: err}
+}
+
+// exitCode says whether the input was bad or something failed.
+func exitCode(err error) int {
+	if err == nil {
+		return exitDone
+	}
+	f, ok := errors.AsType[*trial.Failure](err)
+	if !ok {
+		return exitFailed
+	}
+	switch f.Class {
+	case trial.InvalidSpec, trial.InvalidJobFile, trial.PlanTampered:
+		return exitInvalid
+	default:
+		return exitFailed
+	}
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"storagebench.io/storagebench/internal/runner"
+)
+
+// progress tells a person how far a run is: a bar that is drawn over itself on a
+// terminal, and plain lines anywhere else.
+type progress struct {
+	mu       sync.Mutex
+	w        io.Writer
+	terminal bool
+	drawn    bool
+	done     int
+}
+
+func newProgress(w io.Writer) *progress {
+	p := &progress{w: w}
+	if f, ok := w.(*os.File); ok {
+		p.terminal = term.IsTerminal(int(f.Fd()))
+	}
+	return p
+}
+
+const barWidth = 30
+
+// event reports a step. Nothing is drawn during a trial, so that this program is
+// idle then; the line says how long the trial takes.
+func (p *progress) event(target string, e runner.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	what := fmt.Sprintf("%s %s: %s", target, e.Trial.ID, e.Step)
+	switch e.Step {
+	case runner.Uploading:
+		return
+	case runner.Running:
+		if e.Expected > 0 {
+			what += ", about " + e.Expected.Round(time.Second).String()
+		}
+	case runner.Measured, runner.Failed, runner.Reused, runner.Skipped:
+		p.done = e.Index
+	}
+	if e.Err != nil {
+		p.line(fmt.Sprintf("%s %s: %s: %v", target, e.Trial.ID, e.Step, e.Err))
+	}
+	if !p.terminal {
+		if e.Err == nil {
+			p.line(fmt.Sprintf("%d/%d %s", e.Index, e.Total, what))
+		}
+		return
+	}
+	filled := barWidth * p.done / max(1, e.Total)
+	fmt.Fprintf(p.w, "\r\x1b[K[%s%s] %d/%d %s", strings.Repeat("=", filled), strings.Repeat(" ", barWidth-filled), p.done, e.Total, what)
+	p.drawn = true
+}
+
+// line writes a whole line, over the bar.
+func (p *progress) line(text string) {
+	if p.drawn {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.drawn = false
+	}
+	fmt.Fprintln(p.w, text)
+}
+
+func (p *progress) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.drawn {
+		fmt.Fprintln(p.w)
+		p.drawn = false
+	}
+}
+
+// Write lets warnings of the log through without breaking the bar.
+func (p *progress) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.line(strings.TrimRight(string(b), "\n"))
+	return len(b), nil
+}
+
+// logHandler lets warnings through; errors of trials are events already.
+func (p *progress) logHandler() slog.Handler {
+	return slog.NewTextHandler(p, &slog.HandlerOptions{
+		Level: slog.LevelWarn,
+		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey && len(groups) == 0 {
+				return slog.Attr{}
+			}
+			return a
+		},
+	})
+}

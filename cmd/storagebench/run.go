@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/cmd/storagebench/spec"
+	"storagebench.io/storagebench/internal/plan"
+	"storagebench.io/storagebench/internal/report"
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/runner"
+	"storagebench.io/storagebench/internal/stats"
+	"storagebench.io/storagebench/internal/store/dir"
+	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload/engines"
+)
+
+type runFlags struct {
+	file    string
+	targets []string
+	out     string
+	output  string
+	runID   string
+}
+
+func newRunCommand() *cobra.Command {
+	f := runFlags{}
+	cmd := &cobra.Command{
+		Use:   "run -f FILE",
+		Short: "Run a StorageBenchmark on this machine",
+		Long: `Run a StorageBenchmark on this machine, without a cluster: the same plan, the same
+runner, and the same result documents, in a directory.
+
+A hostPath or blockDevice target is measured where it says; a storageClass or
+persistentVolumeClaim target needs --target to say where. On a file system, files
+are written into a directory of the run's own, which is removed at the end.
+
+Progress goes to stderr, the results to stdout. A run that was stopped is carried
+on with --run-id.
+
+Exit codes: 0 every trial was measured, 1 something failed, 2 bad input.`,
+		Example: `  # measure where the file says
+  storagebench run -f benchmark.yaml
+
+  # measure a directory in the place of the target "fast"
+  storagebench run -f benchmark.yaml --target fast=/mnt/fast --out results
+
+  # the summary for a program
+  storagebench run -f benchmark.yaml -o json | jq .rows`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runHere(cmd.Context(), f, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.file, "file", "f", "", "file with the StorageBenchmark; - for stdin")
+	flags.StringArrayVar(&f.targets, "target", nil, "NAME=PATH: measure PATH, a directory or a block device, as the target NAME; may be repeated")
+	flags.StringVar(&f.out, "out", "results", "directory for the results")
+	flags.StringVarP(&f.output, "output", "o", "table", "what to print: table or json")
+	flags.StringVar(&f.runID, "run-id", "", "ID of the run, to carry on one that was stopped (default: the time)")
+	if err := cmd.MarkFlagRequired("file"); err != nil {
+		panic(err) // a misspelt name above
+	}
+	return cmd
+}
+
+// localRun is one run on this machine.
+type localRun struct {
+	plan  *trial.Plan
+	paths map[string]string // by target name
+	store *dir.Store
+	out   string
+	// timeout of the whole run.
+	timeout time.Duration
+}
+
+func runHere(ctx context.Context, f runFlags, stdout, stderr io.Writer) error {
+	if f.output != "table" && f.output != "json" {
+		return usage(fmt.Errorf("-o %s: it is neither table nor json", f.output))
+	}
+	r, err := prepareRun(ctx, f)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "run %s: %d trials on %d targets, results in %s\n",
+		r.plan.Run, len(r.plan.Trials), len(r.plan.Workers), filepath.Join(r.out, filepath.FromSlash(r.plan.Keys().Prefix())))
+	document, _, err := r.plan.Encode()
+	if err != nil {
+		return err
+	}
+	if err := r.store.Put(ctx, r.plan.Keys().Plan(), document); err != nil {
+		return err
+	}
+	failure := r.workers(ctx, stderr)
+	summary, err := r.summarize(context.WithoutCancel(ctx))
+	if err != nil {
+		return err
+	}
+	if err := printSummary(stdout, f.output, summary); err != nil {
+		return err
+	}
+	if failure != nil {
+		if ctx.Err() != nil {
+			fmt.Fprintf(stderr, "to carry on, run the same with --run-id %s\n", r.plan.Run)
+		}
+		return failure
+	}
+	return nil
+}
+
+func prepareRun(ctx context.Context, f runFlags) (*localRun, error) {
+	b, err := readBenchmark(ctx, f.file)
+	if err != nil {
+		return nil, err
+	}
+	paths, modes, err := targetPaths(b, f.targets)
+	if err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	runID := f.runID
+	if runID == "" {
+		runID = time.Now().UTC().Format("20060102-150405")
+	}
+	if strings.Trim(runID, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || len(runID) > 80 {
+		return nil, usage(fmt.Errorf("--run-id %q: use up to 80 small letters, digits and -", runID))
+	}
+	p, err := plan.Build(plan.Input{Benchmark: b, Run: runID, Nodes: []string{host}, Modes: modes, Engines: engines.All()})
+	if err != nil {
+		return nil, err
+	}
+	out, err := filepath.Abs(f.out)
+	if err != nil {
+		return nil, err
+	}
+	store, err := dir.New(out)
+	if err != nil {
+		return nil, err
+	}
+	return &localRun{plan: p, paths: paths, store: store, out: out, timeout: b.Spec.Timeout.Duration}, nil
+}
+
+func readBenchmark(ctx context.Context, file string) (*v1alpha1.StorageBenchmark, error) {
+	in := os.Stdin
+	if file != "-" {
+		opened, err := os.Open(file)
+		if err != nil {
+			return nil, usage(err)
+		}
+		defer func() { _ = opened.Close() }() // it was only read
+		in = opened
+	}
+	b, err := spec.Read(ctx, in)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return b, nil
+}
+
+// workers runs the plan's workers one after the other and returns the first failure.
+func (r *localRun) workers(ctx context.Context, stderr io.Writer) error {
+	progress := newProgress(stderr)
+	defer progress.close()
+	deadline := time.Now().Add(r.timeout)
+	var first error
+	for _, w := range r.plan.Workers {
+		work := filepath.Join(r.out, ".storagebench", r.plan.Run, w.Name)
+		receipt := runner.Run(ctx, runner.Options{
+			Plan: r.plan, Worker: w.Name, TargetPath: r.paths[w.Target], Objects: r.store,
+			Spool: filepath.Join(work, "spool"), Scratch: filepath.Join(work, "scratch"),
+			Engines: engines.All(), Timeout: max(time.Second, time.Until(deadline)), Version: version(),
+			Clock: runner.SystemClock{}, Log: slog.New(progress.logHandler()),
+			Progress: func(e runner.Event) { progress.event(w.Target, e) },
+		})
+		if receipt.Failure != nil && first == nil {
+			first = receipt.Failure
+		}
+		if ctx.Err() != nil {
+			return first // what is in the spool is for the next attempt
+		}
+		if receipt.Failure == nil || receipt.Stored == receipt.Planned {
+			if err := os.RemoveAll(work); err != nil {
+				return err
+			}
+		}
+	}
+	return first
+}
+
+// summarize folds the workers' summaries and stores the result.
+func (r *localRun) summarize(ctx context.Context) (result.Summary, error) {
+	var workers []result.WorkerSummary
+	for _, w := range r.plan.Workers {
+		body, err := r.store.Get(ctx, r.plan.Keys().WorkerSummary(w.Name))
+		if err != nil {
+			continue // it failed before it could store anything, and said so
+		}
+		s := result.WorkerSummary{}
+		if err := result.Decode(body, result.WorkerSchema, &s); err != nil {
+			return result.Summary{}, err
+		}
+		workers = append(workers, s)
+	}
+	summary := stats.Summarize(r.plan, workers, time.Now().UTC())
+	body, err := json.MarshalIndent(summary, "", " ")
+	if err != nil {
+		return summary, err
+	}
+	return summary, r.store.Put(ctx, r.plan.Keys().Summary(), append(body, '\n'))
+}
+
+func printSummary(w io.Writer, output string, s result.Summary) error {
+	if output == "table" {
+		return report.Table(w, s)
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(s)
+}

@@ -1,0 +1,126 @@
+package spec
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	metavalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+
+	"storagebench.io/storagebench/config/crd"
+	"storagebench.io/storagebench/internal/suggest"
+)
+
+// celCost is the API server's budget for the rules of one object.
+const celCost = 10_000_000
+
+// schema is what the API server makes of the CustomResourceDefinition.
+type schema struct {
+	structural *structural.Structural
+	validator  validation.SchemaValidator
+	rules      *cel.Validator
+}
+
+func newSchema() (*schema, error) {
+	definition := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.UnmarshalStrict(crd.StorageBenchmark, definition); err != nil {
+		return nil, fmt.Errorf("spec: the CustomResourceDefinition: %w", err)
+	}
+	internal := &apiextensions.CustomResourceValidation{}
+	err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(definition.Spec.Versions[0].Schema, internal, nil)
+	if err != nil {
+		return nil, fmt.Errorf("spec: the CustomResourceDefinition: %w", err)
+	}
+	s := &schema{}
+	if s.structural, err = structural.NewStructural(internal.OpenAPIV3Schema); err != nil {
+		return nil, fmt.Errorf("spec: the schema: %w", err)
+	}
+	if s.validator, _, err = validation.NewSchemaValidator(internal.OpenAPIV3Schema); err != nil {
+		return nil, fmt.Errorf("spec: the schema: %w", err)
+	}
+	s.rules = cel.NewValidator(s.structural, true, celCost)
+	return s, nil
+}
+
+// admit applies defaults to the object and checks it.
+func (s *schema) admit(ctx context.Context, object map[string]any) error {
+	unknown := pruning.PruneWithOptions(object, s.structural, true, structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	for _, path := range unknown {
+		return s.unknown(path)
+	}
+	defaulting.PruneNonNullableNullsWithoutDefaults(object, s.structural)
+	defaulting.Default(object, s.structural)
+	errs := checkName(object)
+	errs = append(errs, validation.ValidateCustomResource(nil, object, s.validator)...)
+	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.structural, object)...)
+	if len(errs) == 0 {
+		// The rules suppose that the types are right.
+		errs, _ = s.rules.Validate(ctx, nil, s.structural, object, nil, math.MaxInt64)
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	messages := make([]string, 0, len(errs))
+	for _, e := range errs[1:] {
+		messages = append(messages, e.Error())
+	}
+	message := errs[0].ErrorBody()
+	if len(messages) > 0 {
+		message += "; and " + strings.Join(messages, "; ")
+	}
+	return invalid(errs[0].Field, message, "")
+}
+
+func checkName(object map[string]any) field.ErrorList {
+	metadata, _ := object["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	path := field.NewPath("metadata", "name")
+	if name == "" {
+		return field.ErrorList{field.Required(path, "a benchmark has a name")}
+	}
+	var errs field.ErrorList
+	for _, message := range metavalidation.NameIsDNSSubdomain(name, false) {
+		errs = append(errs, field.Invalid(path, name, message))
+	}
+	return errs
+}
+
+var index = regexp.MustCompile(`\[\d+\]`)
+
+// unknown says where an unknown field stands, and which one may have been meant.
+func (s *schema) unknown(path string) error {
+	parts := strings.Split(path, ".")
+	name := parts[len(parts)-1]
+	at := s.structural
+	for _, part := range parts[:len(parts)-1] {
+		property, ok := at.Properties[index.ReplaceAllString(part, "")]
+		if !ok {
+			break
+		}
+		at = &property
+		for range index.FindAllString(part, -1) {
+			if at.Items != nil {
+				at = at.Items
+			}
+		}
+	}
+	remedy := "remove it, or see docs/reference/api.md"
+	if best := suggest.Nearest(name, slices.Sorted(maps.Keys(at.Properties))); best != "" {
+		remedy = "did you mean " + best + "?"
+	}
+	return invalid(path, "there is no such field", remedy)
+}

@@ -1,0 +1,158 @@
+package spec
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// maxFile bounds the file that is read.
+const maxFile = 4 << 20
+
+// Read returns the one StorageBenchmark in a file of YAML documents. Its errors
+// are *trial.Failure with the field that is wrong.
+func Read(ctx context.Context, r io.Reader) (*v1alpha1.StorageBenchmark, error) {
+	object, err := find(r)
+	if err != nil {
+		return nil, err
+	}
+	addLocalDefaults(object)
+	schema, err := newSchema()
+	if err != nil {
+		return nil, err
+	}
+	if err := schema.admit(ctx, object); err != nil {
+		return nil, err
+	}
+	b := &v1alpha1.StorageBenchmark{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, b); err != nil {
+		return nil, invalid("", err.Error(), "")
+	}
+	return b, nil
+}
+
+// find returns the StorageBenchmark among the documents of a file, which may hold
+// other objects of the same setup.
+func find(r io.Reader) (map[string]any, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading: %w", err)
+	}
+	if len(text) > maxFile {
+		return nil, invalid("", fmt.Sprintf("the file is larger than %d bytes", maxFile), "")
+	}
+	var found map[string]any
+	var kinds []string
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, invalid("", err.Error(), "see the YAML's indentation")
+		}
+		object, err := decode(document)
+		if err != nil {
+			return nil, invalid("", err.Error(), "see the YAML's indentation")
+		}
+		if object == nil {
+			continue
+		}
+		kind, _ := object["kind"].(string)
+		version, _ := object["apiVersion"].(string)
+		kinds = append(kinds, kind)
+		if kind != "StorageBenchmark" {
+			continue
+		}
+		if version != v1alpha1.GroupVersion.String() {
+			return nil, invalid("apiVersion", fmt.Sprintf("it is %q", version), "set it to "+v1alpha1.GroupVersion.String())
+		}
+		if found != nil {
+			return nil, invalid("", "the file holds more than one StorageBenchmark", "give each a file of its own")
+		}
+		found = object
+	}
+	if found == nil {
+		slices.Sort(kinds)
+		return nil, invalid("kind", fmt.Sprintf("the file holds no StorageBenchmark but [%s]", strings.Join(slices.Compact(kinds), ", ")), "see docs/reference/api.md")
+	}
+	return found, nil
+}
+
+// decode reads one document as JSON numbers are read by the API server. A key
+// that is there twice is an error.
+func decode(document []byte) (map[string]any, error) {
+	converted, err := yaml.YAMLToJSONStrict(document)
+	if err != nil {
+		return nil, err
+	}
+	var object map[string]any
+	if err := json.Unmarshal(converted, &object); err != nil {
+		return nil, fmt.Errorf("a document is not an object: %w", err)
+	}
+	return normalise(object).(map[string]any), nil
+}
+
+// normalise makes whole numbers integers, as the API machinery has them.
+func normalise(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, value := range v {
+			v[key] = normalise(value)
+		}
+		return v
+	case []any:
+		for i, value := range v {
+			v[i] = normalise(value)
+		}
+		return v
+	case float64:
+		if v == float64(int64(v)) {
+			return int64(v)
+		}
+	}
+	return v
+}
+
+// addLocalDefaults fills in what a cluster would have, and what a machine without
+// one does not need.
+func addLocalDefaults(object map[string]any) {
+	metadata := child(object, "metadata")
+	if metadata["namespace"] == nil {
+		metadata["namespace"] = "default"
+	}
+	s := child(object, "spec")
+	if s["results"] == nil {
+		s["results"] = map[string]any{"storeRef": map[string]any{"name": "local"}}
+	}
+}
+
+func child(object map[string]any, name string) map[string]any {
+	if c, ok := object[name].(map[string]any); ok {
+		return c
+	}
+	if object[name] != nil {
+		return map[string]any{} // of the wrong type, which the schema says
+	}
+	c := map[string]any{}
+	object[name] = c
+	return c
+}
+
+func invalid(field, message, remedy string) error {
+	return &trial.Failure{Class: trial.InvalidSpec, Field: field, Message: message, Remedy: remedy}
+}

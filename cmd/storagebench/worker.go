@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"storagebench.io/storagebench/internal/runner"
+	"storagebench.io/storagebench/internal/store/presigned"
+	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload/engines"
+)
+
+// workerFlags are what the operator puts into a Job.
+type workerFlags struct {
+	plan, planDigest, worker, targetPath string
+	grant, spool, scratch, receipt       string
+	timeout                              time.Duration
+}
+
+func newWorkerCommand() *cobra.Command {
+	f := workerFlags{}
+	cmd := &cobra.Command{
+		Use:    "worker",
+		Hidden: true, // for Pods
+		Short:  "Execute one worker's part of a plan, as the operator's Jobs do",
+		Long: `Execute one worker's part of a plan.
+
+Results go to the store through the grant's signed URLs. How far the worker came,
+and why it failed, is written to the receipt. Exit codes: 0 every trial is measured
+and stored; 1 failed; 2 bad input; 143 stopped, to be carried on.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runWorker(cmd.Context(), f, cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.plan, "plan", "", "file with the plan")
+	flags.StringVar(&f.planDigest, "plan-digest", "", "digest that the plan must have, sha256:…")
+	flags.StringVar(&f.worker, "worker", "", "name of the worker in the plan")
+	flags.StringVar(&f.targetPath, "target-path", "", "directory or block device to measure")
+	flags.StringVar(&f.grant, "grant", "", "file with the signed URLs")
+	flags.StringVar(&f.spool, "spool", "", "directory for results that are not uploaded yet")
+	flags.StringVar(&f.scratch, "scratch", "", "directory for the tools' own files")
+	flags.StringVar(&f.receipt, "receipt", "", "file for the receipt, such as /dev/termination-log")
+	flags.DurationVar(&f.timeout, "timeout", 0, "when to stop measuring; 0: never")
+	for _, name := range []string{"plan", "plan-digest", "worker", "target-path", "grant", "spool", "scratch", "receipt"} {
+		if err := cmd.MarkFlagRequired(name); err != nil {
+			panic(err) // a misspelt name above
+		}
+	}
+	return cmd
+}
+
+func runWorker(ctx context.Context, f workerFlags, logs io.Writer) error {
+	receipt := trial.Receipt{Worker: f.worker}
+	o, err := workerOptions(f, slog.New(slog.NewJSONHandler(logs, nil)))
+	if err != nil {
+		receipt.Failure = trial.AsFailure(err)
+	} else {
+		receipt = runner.Run(ctx, o)
+	}
+	if err := writeReceipt(f.receipt, receipt); err != nil {
+		return err
+	}
+	if receipt.Failure != nil {
+		return receipt.Failure
+	}
+	return nil
+}
+
+func workerOptions(f workerFlags, log *slog.Logger) (runner.Options, error) {
+	document, err := os.ReadFile(f.plan)
+	if err != nil {
+		return runner.Options{}, fmt.Errorf("the plan: %w", err)
+	}
+	p, err := trial.DecodePlan(document, f.planDigest)
+	if err != nil {
+		return runner.Options{}, err
+	}
+	document, err = os.ReadFile(f.grant)
+	if err != nil {
+		return runner.Options{}, fmt.Errorf("the grant: %w", err)
+	}
+	grant := trial.Grant{}
+	if err := json.Unmarshal(document, &grant); err != nil {
+		return runner.Options{}, fmt.Errorf("the grant: %w", err)
+	}
+	objects, err := presigned.New(grant)
+	if err != nil {
+		return runner.Options{}, err
+	}
+	return runner.Options{
+		Plan: p, Worker: f.worker, TargetPath: f.targetPath, Objects: objects,
+		Spool: f.spool, Scratch: f.scratch, Engines: engines.All(), Timeout: f.timeout,
+		Version: version(), Clock: runner.SystemClock{}, Log: log,
+		Progress: func(e runner.Event) { logEvent(log, e) },
+	}, nil
+}
+
+func logEvent(log *slog.Logger, e runner.Event) {
+	attributes := []any{"step", string(e.Step), "trial", e.Trial.ID, "index", e.Index, "total", e.Total}
+	if e.Err != nil {
+		attributes = append(attributes, "error", e.Err)
+	}
+	log.Info("progress", attributes...)
+}
+
+func writeReceipt(path string, r trial.Receipt) error {
+	b, err := r.Encode()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		return fmt.Errorf("the receipt: %w", err)
+	}
+	return nil
+}
