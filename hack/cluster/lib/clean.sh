@@ -40,22 +40,19 @@ our_mounts() {
 }
 
 # our_loops: devices whose file is ours, and before each the devices on top of
-# it: a kubelet holds a raw volume by one.
+# it, by which a kubelet holds a raw volume. Their backing file is the node of
+# the lower device, under a name of the kubelet's: the inode tells.
 our_loops() {
-  local below device name
-  below=" $(losetup -n -l -O NAME,BACK-FILE 2>/dev/null | awk -v prefix="$STATE/" 'index($2, prefix) == 1 {print $1}' | tr '\n' ' ')"
-  [ -n "${below// /}" ] || return 0
-  while read -r device name; do
-    [ -n "$device" ] || continue
-    name=${name% (deleted)}
-    # The upper one's backing file is a device node: /dev/loopN or a bind mount
-    # of it in a kubelet's directory.
-    case $name in
-      /dev/loop*) [[ $below != *" $name "* ]] || echo "$device" ;;
-      /var/lib/kubelet/*) echo "$device" ;;
-    esac
-  done <<<"$(losetup -n -l -O NAME,BACK-FILE 2>/dev/null)"
-  tr ' ' '\n' <<<"$below" | sed '/^$/d'
+  local table device number inode file below name
+  table=$(losetup -n -l -O NAME,BACK-MAJ:MIN,BACK-INO,BACK-FILE 2>/dev/null)
+  while read -r device _ _ file; do
+    [[ $file == "$STATE"/* ]] || continue
+    below="$(stat -c '%Hd:%Ld %i' "$device")"
+    while read -r name number inode _; do
+      if [ "$number $inode" = "$below" ]; then echo "$name"; fi
+    done <<<"$table"
+    echo "$device"
+  done <<<"$table"
 }
 
 our_cgroups() {
@@ -65,7 +62,9 @@ our_cgroups() {
   done
 }
 
-remains() { [ -e "$STATE" ] || [ -e "$RUN" ] || [ -n "$(our_links)" ] || [ -n "$(our_cgroups)" ]; }
+remains() {
+  [ -e "$STATE" ] || [ -e "$RUN" ] || [ -n "$(our_links)$(our_cgroups)$(our_loops)$(our_processes)" ]
+}
 
 kill_everything() {
   local pids

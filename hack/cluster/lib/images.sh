@@ -119,10 +119,12 @@ base_image_file() {
   [ -e "$file" ] || "$(program imagetool imagetool)" --ref "$BASE_IMAGE" --layer "$CACHE/images/base-$BASE_HASH/rootfs.tar" --output "$file"
 }
 
+has_image() { ctr_node "$1" images ls -q "name==$2" | grep -q .; }
+
 # import NODE REF [FILE]: unless the node has it.
 import() {
   local node=$1 ref=$2 file=${3:-}
-  if ctr_node "$node" images ls -q "name==$ref" | grep -q .; then return; fi
+  if has_image "$node" "$ref"; then return; fi
   ctr_node "$node" images import "${file:-$(image_file "$ref")}" >/dev/null ||
     die "$node could not import $ref; see $LOGS/containerd-$node.log"
 }
@@ -135,38 +137,37 @@ import_system_images() {
 # project_image: builds the project's binaries, and imports the image where it
 # is not yet. The tag is a hash of the content: a changed binary is a new image.
 project_image() {
-  local work missing=() command ref hash node begin nodes=()
+  project_layer || die "the project's binaries do not build (see above)"
+  project_import
+}
+
+# project_layer: the binaries, as a tar. They stay in the clone, so that the
+# linker has nothing to do when nothing changed.
+project_layer() {
+  local work=$LOCAL/build
+  mkdir -p "$work/root/usr/local/bin"
+  (cd "$CLONE" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$work/root/usr/local/bin/" ./cmd/manager ./cmd/storagebench) 9>&- &&
+    layer "$work/root" "$work/layer.tar"
+}
+
+project_import() {
+  local work=$LOCAL/build hash ref node begin
   begin=$(now)
-  for command in manager storagebench; do compgen -G "$CLONE/cmd/$command/*.go" >/dev/null || missing+=("./cmd/$command"); done
-  if ((${#missing[@]})); then
-    say "        project image: skipped, no ${missing[*]} yet"
-    return
-  fi
-  work=$(mktemp -d "$CACHE/images/.project.XXXXXX")
-  chmod 755 "$work"
-  mkdir -p "$work/root/usr/local/bin" "$LOCAL"
-  if ! (cd "$CLONE" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$work/root/usr/local/bin/" ./cmd/manager ./cmd/storagebench) 9>&-; then
-    rm -rf "$work"
-    die "the project's binaries do not build (see above)"
-  fi
-  layer "$work/root" "$work/layer.tar"
   hash=$({ sha256sum <"$work/layer.tar"; echo "$BASE_HASH"; } | short_hash)
   ref=$IMAGE_NAME:$hash
   for node in "${NODES[@]}"; do
-    if alive "containerd-$node"; then
-      nodes+=("$node")
-    else
+    if ! alive "containerd-$node"; then
       say "        $node is stopped; run \"cluster images\" again when it is back"
+    elif ! has_image "$node" "$ref"; then
+      # Thin: without the base layer, which the node already has.
+      [ -e "$work/$hash.tar" ] || "$(program imagetool imagetool)" --ref "$ref" --thin --user 65532:65532 \
+        --layer "$CACHE/images/base-$BASE_HASH/rootfs.tar" --layer "$work/layer.tar" --output "$work/$hash.tar"
+      import "$node" "$BASE_IMAGE"
+      import "$node" "$ref" "$work/$hash.tar"
+      drop_older_images "$node" "$ref"
     fi
   done
-  "$(program imagetool imagetool)" --ref "$ref" --layer "$CACHE/images/base-$BASE_HASH/rootfs.tar" --layer "$work/layer.tar" \
-    --thin --user 65532:65532 --output "$work/image.tar"
-  for node in "${nodes[@]}"; do
-    import "$node" "$BASE_IMAGE"
-    import "$node" "$ref" "$work/image.tar"
-    drop_older_images "$node" "$ref"
-  done
-  rm -rf "$work"
+  rm -f "$work/$hash.tar"
   echo "$ref" >"$LOCAL/image"
   say "        project image: $ref ($(($(now) - begin)) s)"
 }

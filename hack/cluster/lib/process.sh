@@ -55,7 +55,7 @@ ready() {
   if ! wait_for "$limit" "$name" still_good "$name" "$@" || ! alive "$name"; then
     say "cluster: $name did not start; the end of $LOGS/$name.log:"
     tail -n 15 "$LOGS/$name.log" | cut -c1-400 >&2
-    exit 1
+    fail
   fi
 }
 

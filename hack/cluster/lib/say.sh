@@ -4,9 +4,22 @@
 
 say() { printf '%s\n' "$*" >&2; }
 
+# Whether the reason of a failure has been told.
+told=
+
+fail() {
+  told=yes
+  exit 1
+}
+
 die() {
   printf 'cluster: %s\n' "$*" >&2
-  exit 1
+  fail
+}
+
+# on_exit CODE COMMAND: no failure without a word.
+on_exit() {
+  [ "$1" = 0 ] || [ -n "$told" ] || say "cluster: stopped by a failure of: $2"
 }
 
 now() { date +%s; }

@@ -68,11 +68,14 @@ prepare_programs() {
 }
 
 create() {
-  local node jobs=() job
+  local node jobs=() job project
   say "[start]  network, certificates, control plane"
   mkdir -p "$STATE" "$RUN" "$LOGS"
   chmod 711 "$STATE" "$RUN"
   echo "$CLONE" >"$STATE/clone"
+  # Compiled beside the start, which mostly waits.
+  project_layer >"$LOGS/project-build.log" 2>&1 &
+  project=$!
   network_up
   pki_up
   etcd_start
@@ -91,7 +94,7 @@ create() {
   controllers_start
   for node in "${NODES[@]}"; do kubelet_start "$node"; done
   wait_for 20 "the API server to take the first objects" addons_apply || die "the cluster's own objects were refused (see above)"
-  for job in "${jobs[@]}"; do wait "$job" || exit 1; done
+  for job in "${jobs[@]}"; do wait "$job" || fail; done
   say "[start]  nodes"
   components_ready
   local_files
@@ -101,7 +104,11 @@ create() {
   minio_bucket || die "the bucket could not be made"
   # From here on it is a cluster, even if the project does not compile today.
   touch "$STATE/complete"
-  project_image
+  if ! wait "$project"; then
+    cat "$LOGS/project-build.log" >&2
+    die "the cluster runs, but the project's binaries do not build (see above); then run \"cluster images\""
+  fi
+  project_import
 }
 
 components_ready() {
@@ -174,7 +181,7 @@ verb_down() {
     clean
   fi
   rm -f "$LOCAL/kubeconfig"
-  clean_report cluster-down
+  clean_report cluster-down || fail
 }
 
 verb_status() {
@@ -182,7 +189,7 @@ verb_status() {
   need_linux_root
   if ! remains; then
     echo "cluster-status: short: there is no cluster; make one with \"up\""
-    return 1
+    fail
   fi
   need_go
   for name in "${DAEMONS[@]}"; do
@@ -215,7 +222,7 @@ verb_status() {
     echo "cluster-status: ok: 2 nodes ready, DNS and MinIO ready, $(our_loops | count) loop devices, kubeconfig $LOCAL/kubeconfig"
   else
     echo "cluster-status: short: $(printf '%s; ' "${problems[@]}" | sed 's/; $//')"
-    return 1
+    fail
   fi
 }
 

@@ -207,13 +207,50 @@ func unused(device string) error {
 	if err != nil {
 		return fmt.Errorf("%s is still in use: %w", device, err)
 	}
-	f.Close()
+	defer f.Close()
 	// A kubelet holds a raw device by a second loop device on top of it.
-	upper, err := attachedTo(device)
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &stat); err != nil {
+		return fmt.Errorf("stat %s: %w", device, err)
+	}
+	upper, err := onTopOf(stat.Rdev)
 	if err == nil && upper != "" {
 		err = fmt.Errorf("%s is still in use: %s lies on it", device, upper)
 	}
 	return err
+}
+
+// onTopOf is a loop device whose backing file is the block device rdev, or "".
+// The name of the backing file does not tell: it is the device's node bound
+// into a directory of the kubelet.
+func onTopOf(rdev uint64) (string, error) {
+	backings, err := filepath.Glob("/sys/block/loop*/loop")
+	if err != nil {
+		return "", err
+	}
+	for _, backing := range backings {
+		device := "/dev/" + filepath.Base(filepath.Dir(backing))
+		info, err := status(device)
+		if errors.Is(err, unix.ENXIO) || errors.Is(err, fs.ErrNotExist) {
+			continue // detached since the listing
+		}
+		if err != nil {
+			return "", fmt.Errorf("ask %s for its backing file: %w", device, err)
+		}
+		if info.Rdevice == rdev {
+			return device, nil
+		}
+	}
+	return "", nil
+}
+
+func status(device string) (*unix.LoopInfo64, error) {
+	f, err := os.Open(device)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return unix.IoctlLoopGetStatus64(int(f.Fd()))
 }
 
 // format makes the file system here instead of leaving it to the kubelet,

@@ -50,5 +50,8 @@ func main() {
 		// The library's own first retry is 15 s away. A device that is still
 		// mounted when its claim goes is free a few hundred milliseconds later.
 		controller.RateLimiter(workqueue.NewTypedItemExponentialFailureRateLimiter[string](200*time.Millisecond, 10*time.Second)),
+		// For ever: giving up a deletion would leak its device.
+		controller.FailedProvisionThreshold(0),
+		controller.FailedDeleteThreshold(0),
 	).Run(ctx)
 }
