@@ -146,7 +146,7 @@ func (r *StorageBenchmarkReconciler) replace(ctx context.Context, object client.
 }
 
 func (r *StorageBenchmarkReconciler) makeClaim(ctx context.Context, job *batchv1.Job, class *v1alpha1.StorageClassTarget) error {
-	claim := jobspec.Claim(job, class.Name, class.Size, class.AccessMode, class.VolumeMode)
+	claim := jobspec.Claim(job, class.Name, *class.Size, class.AccessMode, class.VolumeMode)
 	err := r.Create(ctx, claim)
 	if !apierrors.IsAlreadyExists(err) {
 		return rejected(err)

@@ -34,9 +34,12 @@ func (r *StorageBenchmarkReconciler) chooseNodes(ctx context.Context, b *v1alpha
 		names = append(names, list.Items[i].Name)
 	}
 	slices.Sort(names)
-	want := len(names)
-	if b.Spec.Placement.Nodes.Type == intstr.Int {
-		want = max(b.Spec.Placement.Nodes.IntValue(), 1)
+	want := 1 // the API's default
+	if nodes := b.Spec.Placement.Nodes; nodes != nil {
+		want = nodes.IntValue()
+		if nodes.Type == intstr.String { // All
+			want = len(names)
+		}
 	}
 	if len(names) == 0 || len(names) < want {
 		return nil, noMatch(b.Spec.Placement, len(list.Items), len(names), unfit)

@@ -18,7 +18,7 @@ type StorageBenchmarkSpec struct {
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:MaxItems=12
 	Targets []Target `json:"targets"`
 
 	// placement chooses the nodes that measure. Default: one node, any.
@@ -116,7 +116,7 @@ type StorageClassTarget struct {
 	// +optional
 	// +kubebuilder:default="10Gi"
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('1Mi'))",message="size must be more than 1Mi"
-	Size resource.Quantity `json:"size,omitempty"`
+	Size *resource.Quantity `json:"size,omitempty"`
 
 	// accessMode of the claim. Default: ReadWriteOnce.
 	// +optional
@@ -197,7 +197,7 @@ type Placement struct {
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 1000 : self == 'All'",message="nodes must be a number from 1 to 1000, or All"
-	Nodes intstr.IntOrString `json:"nodes,omitempty"`
+	Nodes *intstr.IntOrString `json:"nodes,omitempty"`
 
 	// tolerations of the worker Pods.
 	// +optional
