@@ -39,20 +39,38 @@ our_mounts() {
     tac | while read -r path; do printf '%b\n' "$path"; done
 }
 
-# our_loops: devices whose file is ours, and before each the devices on top of
-# it, by which a kubelet holds a raw volume. Their backing file is the node of
-# the lower device, under a name of the kubelet's: the inode tells.
+# our_loops: devices whose file is ours, and before each those on top of it.
 our_loops() {
-  local table device number inode file below name
-  table=$(losetup -n -l -O NAME,BACK-MAJ:MIN,BACK-INO,BACK-FILE 2>/dev/null)
-  while read -r device _ _ file; do
+  local device file
+  while read -r device file; do
     [[ $file == "$STATE"/* ]] || continue
-    below="$(stat -c '%Hd:%Ld %i' "$device")"
-    while read -r name number inode _; do
-      if [ "$number $inode" = "$below" ]; then echo "$name"; fi
-    done <<<"$table"
+    uppers "$device"
     echo "$device"
-  done <<<"$table"
+  done <<<"$(losetup -n -l -O NAME,BACK-FILE 2>/dev/null)"
+}
+
+# uppers DEVICE: loop devices on top of one; a kubelet holds a raw volume so.
+# Their backing file is the lower device's node, under a name of the kubelet's:
+# the inode tells.
+uppers() {
+  local below name number inode
+  below=$(stat -c '%Hd:%Ld %i' "$1" 2>/dev/null) || return 0
+  while read -r name number inode; do
+    if [ "$number $inode" = "$below" ]; then echo "$name"; fi
+  done <<<"$(losetup -n -l -O NAME,BACK-MAJ:MIN,BACK-INO 2>/dev/null)"
+}
+
+# detach_uppers NODE: those over the volumes of one node.
+detach_uppers() {
+  local device file upper left=0
+  while read -r device file; do
+    [[ $file == "$STATE/volumes/$1/"* ]] || continue
+    for upper in $(uppers "$device"); do
+      losetup --detach "$upper" 2>/dev/null || true
+      left=1
+    done
+  done <<<"$(losetup -n -l -O NAME,BACK-FILE 2>/dev/null)"
+  [ $left = 0 ]
 }
 
 our_cgroups() {

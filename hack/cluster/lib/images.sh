@@ -151,7 +151,7 @@ project_layer() {
 }
 
 project_import() {
-  local work=$LOCAL/build hash ref node begin
+  local work=$LOCAL/build hash ref node jobs=() job begin
   begin=$(now)
   hash=$({ sha256sum <"$work/layer.tar"; echo "$BASE_HASH"; } | short_hash)
   ref=$IMAGE_NAME:$hash
@@ -162,11 +162,15 @@ project_import() {
       # Thin: without the base layer, which the node already has.
       [ -e "$work/$hash.tar" ] || "$(program imagetool imagetool)" --ref "$ref" --thin --user 65532:65532 \
         --layer "$CACHE/images/base-$BASE_HASH/rootfs.tar" --layer "$work/layer.tar" --output "$work/$hash.tar"
-      import "$node" "$BASE_IMAGE"
-      import "$node" "$ref" "$work/$hash.tar"
-      drop_older_images "$node" "$ref"
+      {
+        import "$node" "$BASE_IMAGE"
+        import "$node" "$ref" "$work/$hash.tar"
+        drop_older_images "$node" "$ref"
+      } &
+      jobs+=($!)
     fi
   done
+  for job in "${jobs[@]}"; do wait "$job" || fail; done
   rm -f "$work/$hash.tar"
   echo "$ref" >"$LOCAL/image"
   say "        project image: $ref ($(($(now) - begin)) s)"

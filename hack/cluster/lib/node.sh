@@ -149,7 +149,8 @@ shims() {
   return 0
 }
 
-# node_kill NODE: what a power failure does: daemons, shims and Pods at once.
+# node_kill NODE: what a power cut does: daemons, shims and Pods end at once,
+# and mounts and /run are gone. The disks, which are the loop devices, stay.
 node_kill() {
   local node=$1 pids
   stop "kubelet-$node" KILL
@@ -158,6 +159,9 @@ node_kill() {
   # shellcheck disable=SC2086  # numbers
   [ -z "$pids" ] || kill -KILL $pids 2>/dev/null || true
   wait_for 20 "the Pods of $node to end" cgroup_dies "$CGROUP/$node"
+  if mountpoint -q "$RUN/namespaces/$node"; then umount "$RUN/namespaces/$node"; fi
+  wait_for 10 "the raw volumes of $node to be let go" detach_uppers "$node"
+  rm -rf --one-file-system "${RUN:?}/$node"
 }
 
 cgroup_dies() {

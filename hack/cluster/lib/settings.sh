@@ -5,11 +5,13 @@
 . "$HERE/versions.env"
 
 # Fixed places, so that a clone recognises the cluster that another one made.
-STATE=/var/lib/storagebench-cluster # survives a reboot: images, volumes, logs
-RUN=/run/storagebench-cluster       # sockets, process records, mount namespaces
+# Another name is another cluster; it needs a network namespace of its own.
+ID=${STORAGEBENCH_CLUSTER_ID:-storagebench-cluster}
+STATE=/var/lib/$ID # survives a reboot: images, volumes, logs
+RUN=/run/$ID       # sockets, process records, mount namespaces
 LOGS=$STATE/logs
-LOCK=/run/lock/storagebench-cluster
-CGROUP=storagebench-cluster # name of our cgroup in every hierarchy
+LOCK=/run/lock/$ID
+CGROUP=$ID # name of our cgroup in every hierarchy
 
 # Shared by all clones.
 CACHE=${STORAGEBENCH_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/storagebench}
@@ -25,7 +27,7 @@ API_SERVICE=10.92.0.1
 DNS_SERVICE=10.92.0.10
 HOST_BRIDGE=sbench0
 # What "ip link" shows as the alias of an interface that was made here.
-LINK_ALIAS=storagebench-cluster
+LINK_ALIAS=$ID
 
 NODES=(node-a node-b)
 declare -A NODE_ADDRESS=([node-a]=10.90.0.11 [node-b]=10.90.0.12)

@@ -33,6 +33,7 @@ verb_up() {
   need_go
   image_names
   if live; then
+    build_missing
     say "cluster: found a live one, made by $(cat "$STATE/clone" 2>/dev/null || echo "another clone")"
     up_revive
     local_files
@@ -120,6 +121,15 @@ components_ready() {
   for name in kube-scheduler kube-proxy loop-provisioner; do
     alive "$name" || ready "$name" 1 false
   done
+}
+
+# build_missing: a live cluster made by another version of these files.
+build_missing() {
+  local name missing=()
+  for name in "${CLUSTER_COMPONENTS[@]}"; do [ -d "$(built "$name")" ] || missing+=("$name"); done
+  ((${#missing[@]})) || return 0
+  build_all "${missing[@]}"
+  say "        the live cluster was made before these; \"down\" and \"up\" make it anew"
 }
 
 # live: complete once, and its API answers.

@@ -26,12 +26,13 @@ func main() {
 	endpoint := flag.String("endpoint", "", "host:port of the server")
 	bucket := flag.String("bucket", "", "the bucket to make")
 	wait := flag.Duration("wait", 30*time.Second, "how long to try")
+	check := flag.String("verify", "", "instead of setting up, try the limited access key: write, read or limits")
 	flag.Parse()
 
 	ctx, cancel := context.WithTimeout(context.Background(), *wait)
 	defer cancel()
 	for {
-		err := setUp(ctx, *endpoint, *bucket)
+		err := do(ctx, *check, *endpoint, *bucket)
 		if err == nil {
 			return
 		}
@@ -41,6 +42,13 @@ func main() {
 		case <-time.After(500 * time.Millisecond): // a Service's rules appear a little after its Pod
 		}
 	}
+}
+
+func do(ctx context.Context, check, endpoint, bucket string) error {
+	if check != "" {
+		return verify(ctx, check, endpoint, bucket)
+	}
+	return setUp(ctx, endpoint, bucket)
 }
 
 func setUp(ctx context.Context, endpoint, bucket string) error {
