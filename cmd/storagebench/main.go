@@ -45,12 +45,15 @@ func newCommand() *cobra.Command {
 
 Exit codes: 0 done, 1 failed, 2 bad input.`,
 		Example: `  # measure a directory of this machine
-  storagebench run -f benchmark.yaml --target fast=/mnt/fast`,
+  storagebench run -f benchmark.yaml --target fast=/mnt/fast
+
+  # what a benchmark in the cluster has measured
+  storagebench get flush-cost -n storage-lab`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(newRunCommand(), newWorkerCommand(), newVersionCommand())
+	root.AddCommand(newRunCommand(), newGetCommand(), newWatchCommand(), newWorkerCommand(), newVersionCommand())
 	return root
 }
 

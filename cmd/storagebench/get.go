@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/report"
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/status"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+type clusterFlags struct {
+	namespace string
+	context   string
+}
+
+func (f *clusterFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "namespace (default: the kubeconfig context's)")
+	cmd.Flags().StringVar(&f.context, "context", "", "context of the kubeconfig (default: the current one)")
+}
+
+func newGetCommand() *cobra.Command {
+	f := clusterFlags{}
+	cmd := &cobra.Command{
+		Use:   "get NAME",
+		Short: "Print what a StorageBenchmark in the cluster has measured",
+		Long: `Print a StorageBenchmark's state and the table of its status.summary.
+
+Exit codes: 0 it has finished and measured everything, 1 it has failed or cannot be
+read, 2 bad input. One that is still on its way exits with 0.`,
+		Example: `  storagebench get flush-cost -n storage-lab`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b, err := f.read(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return printBenchmark(cmd.OutOrStdout(), b)
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func newWatchCommand() *cobra.Command {
+	f := clusterFlags{}
+	timeout := time.Duration(0)
+	cmd := &cobra.Command{
+		Use:   "watch NAME",
+		Short: "Follow a StorageBenchmark in the cluster until it ends, then print its table",
+		Long: `Follow a StorageBenchmark until its run ends: a line on stderr whenever something
+changes, and the table of its status.summary on stdout at the end.
+
+Exit codes: 0 everything was measured, 1 it failed or the timeout passed, 2 bad input.`,
+		Example: `  kubectl apply -f benchmark.yaml && storagebench watch flush-cost -n storage-lab`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			if timeout > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, timeout)
+				defer cancel()
+			}
+			b, err := f.follow(ctx, args[0], cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			return printBenchmark(cmd.OutOrStdout(), b)
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this long (default: never)")
+	return cmd
+}
+
+// client connects to the cluster that kubectl would talk to.
+func (f *clusterFlags) client() (client.Client, string, error) {
+	config := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(),
+		&clientcmd.ConfigOverrides{CurrentContext: f.context})
+	rest, err := config.ClientConfig()
+	if err != nil {
+		return nil, "", usage(fmt.Errorf("no cluster to talk to: %w", err))
+	}
+	namespace := f.namespace
+	if namespace == "" {
+		if namespace, _, err = config.Namespace(); err != nil {
+			return nil, "", usage(err)
+		}
+	}
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		return nil, "", err
+	}
+	c, err := client.New(rest, client.Options{Scheme: scheme})
+	return c, namespace, err
+}
+
+func (f *clusterFlags) read(ctx context.Context, name string) (*v1alpha1.StorageBenchmark, error) {
+	c, namespace, err := f.client()
+	if err != nil {
+		return nil, err
+	}
+	return fetchBenchmark(ctx, c, namespace, name)
+}
+
+func fetchBenchmark(ctx context.Context, c client.Client, namespace, name string) (*v1alpha1.StorageBenchmark, error) {
+	b := &v1alpha1.StorageBenchmark{}
+	err := c.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, b)
+	switch {
+	case meta.IsNoMatchError(err):
+		return nil, fmt.Errorf("the cluster knows no StorageBenchmarks: install storagebench there first (charts/storagebench)")
+	case apierrors.IsNotFound(err):
+		return nil, &trial.Failure{Class: trial.InvalidSpec, Message: fmt.Sprintf("there is no StorageBenchmark %s in namespace %s", name, namespace), Remedy: "see kubectl get storagebenchmarks -A"}
+	}
+	return b, err
+}
+
+// follow reads the benchmark every second until its run has ended.
+func (f *clusterFlags) follow(ctx context.Context, name string, progress io.Writer) (*v1alpha1.StorageBenchmark, error) {
+	c, namespace, err := f.client()
+	if err != nil {
+		return nil, err
+	}
+	last := ""
+	for {
+		b, err := fetchBenchmark(ctx, c, namespace, name)
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("%s has not ended in time; last seen: %s", name, last)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if line := stateLine(b); line != last {
+			last = line
+			fmt.Fprintln(progress, line)
+		}
+		if ended(b) {
+			return b, nil
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// ended says that the run of the present spec has ended, well or not.
+func ended(b *v1alpha1.StorageBenchmark) bool {
+	return b.Status.ObservedGeneration == b.Generation && b.Status.Run != nil && b.Status.Run.FinishedAt != nil
+}
+
+// stateLine is the state in one line: reason, progress, message.
+func stateLine(b *v1alpha1.StorageBenchmark) string {
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady)
+	if c == nil || b.Status.ObservedGeneration != b.Generation {
+		return "Pending: the operator has not seen it yet"
+	}
+	progress := ""
+	if b.Status.Run != nil {
+		progress = " " + b.Status.Run.Progress
+	}
+	return c.Reason + progress + ": " + c.Message
+}
+
+func printBenchmark(w io.Writer, b *v1alpha1.StorageBenchmark) error {
+	fmt.Fprintf(w, "%s/%s: %s\n", b.Namespace, b.Name, stateLine(b))
+	if b.Status.Run != nil {
+		fmt.Fprintln(w, "results:", b.Status.Run.Location)
+	}
+	if len(b.Status.Summary) > 0 {
+		fmt.Fprintln(w)
+		if err := report.Table(w, result.Summary{Rows: status.Rows(b.Status)}); err != nil {
+			return err
+		}
+	}
+	if b.Status.SummaryOmitted > 0 {
+		fmt.Fprintf(w, "and %d rows more in summary.json\n", b.Status.SummaryOmitted)
+	}
+	if ended(b) && !meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionReady) {
+		return fmt.Errorf("%s did not measure everything", b.Name)
+	}
+	return nil
+}
