@@ -74,36 +74,20 @@ func target(in Input) result.TargetEnvironment {
 			return t
 		}
 		t.Devices, t.DeviceNote = in.System.UnderNumber(int(unix.Major(stat.Rdev)), int(unix.Minor(stat.Rdev)))
-		t.SizeBytes = blockSize(real)
+		t.SizeBytes, _ = device.Size(real)
 		t.FreeBytes = t.SizeBytes
 		return t
 	}
 	if fs, err := in.System.Filesystem(real); err == nil {
 		t.FilesystemType, t.MountOptions, t.MountSource = fs.Type, fs.Options, fs.Source
 	}
-	var stat unix.Statfs_t
-	if unix.Statfs(real, &stat) == nil {
-		t.SizeBytes, t.FreeBytes = stat.Blocks*uint64(stat.Bsize), stat.Bavail*uint64(stat.Bsize)
-	}
+	t.SizeBytes, t.FreeBytes, _ = device.Space(real)
 	if devices, note := in.System.UnderPath(real); len(devices) > 0 {
 		t.Devices, t.DeviceNote = devices, note
 	} else {
 		t.DeviceNote = note
 	}
 	return t
-}
-
-func blockSize(path string) uint64 {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	n, err := f.Seek(0, 2)
-	if err != nil {
-		return 0
-	}
-	return uint64(n)
 }
 
 func readTrimmed(path string) string {

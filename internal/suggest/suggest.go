@@ -3,9 +3,15 @@ package suggest
 
 import "strings"
 
+// maxName bounds the work for a name that nobody misspelt.
+const maxName = 64
+
 // Nearest returns the candidate with the smallest edit distance to name, if that
 // is small enough for a misspelling, and "" otherwise. The first of several wins.
 func Nearest(name string, candidates []string) string {
+	if len(name) > maxName {
+		return ""
+	}
 	best, bestDistance := "", max(1, len(name)/3)+1
 	for _, candidate := range candidates {
 		if d := distance(strings.ToLower(name), strings.ToLower(candidate)); d < bestDistance {
@@ -15,23 +21,28 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// distance is the Levenshtein distance.
+// distance is the Levenshtein distance in which two neighbours that changed places
+// count once.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
 	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, diagonal+1, row[j]+1)
+			rows[i][j] = min(rows[i-1][j-1]+cost, rows[i-1][j]+1, rows[i][j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
 		}
 	}
-	return row[len(b)]
+	return rows[len(a)][len(b)]
 }

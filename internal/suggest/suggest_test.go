@@ -9,6 +9,7 @@ func TestNearest(t *testing.T) {
 		"IOEngine":   "ioengine",
 		"b":          "bs",
 		"run_time":   "runtime",
+		"wr":         "rw",
 		"exec":       "",
 		"":           "",
 		"wholething": "",

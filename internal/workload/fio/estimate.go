@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -73,6 +74,9 @@ func (j job) perFile(preset uint64) uint64 {
 func (e extents) total() uint64 {
 	var sum uint64
 	for _, end := range e {
+		if sum > math.MaxUint64-end {
+			return math.MaxUint64 // more than any target has
+		}
 		sum += end
 	}
 	return sum

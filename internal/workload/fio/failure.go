@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -11,121 +13,107 @@ import (
 	"storagebench.io/storagebench/internal/workload"
 )
 
-// diagnose turns what fio left behind into a failure: its exit status, the
-// errors of its jobs, and what it said. Messages alone are no failure.
-func diagnose(env workload.Env, jobs []job, exit error, d *document, messages string) error {
-	errno := firstError(d)
-	if exit == nil && errno == 0 {
+// ending is how an invocation of fio ended.
+type ending struct {
+	// exit is the process's error; nil for status 0.
+	exit error
+	// errno is the first error of a job.
+	errno syscall.Errno
+	// reported says that fio came far enough to report jobs.
+	reported bool
+	messages string
+}
+
+func endingOf(exit error, d *document, messages string) ending {
+	e := ending{exit: exit, messages: messages}
+	if d == nil {
+		return e
+	}
+	e.reported = len(d.Jobs) > 0
+	for i := range d.Jobs {
+		if e.errno == 0 {
+			e.errno = syscall.Errno(d.Jobs[i].Error)
+		}
+	}
+	return e
+}
+
+// diagnose turns an ending into a failure, or nil. Messages alone are no failure:
+// fio warns of harmless things on stderr.
+func diagnose(env workload.Env, jobs []job, e ending) error {
+	if e.exit == nil && e.errno == 0 {
 		return nil
 	}
-	f := &trial.Failure{Class: trial.WorkloadFailed, Field: field(env, "fio"), Workload: env.Workload.Name, Err: exit}
-	if errno != 0 {
-		f.Err = errno
+	f := &trial.Failure{Class: trial.WorkloadFailed, Field: field(env, "fio"), Workload: env.Workload.Name, Err: e.exit}
+	if e.errno != 0 {
+		f.Err = e.errno
 	}
-	engine := usedEngine(jobs)
-	said := lastLines(messages, 3)
-	var started *exec.ExitError
-	switch {
-	case exit != nil && !errors.As(exit, &started):
-		f.Class, f.Message = trial.InternalError, "fio cannot be run: "+exit.Error()
-		f.Remedy = "install fio, or use the runner's image, which has it"
-	case errno == syscall.ENOSPC || strings.Contains(messages, "No space left on device"):
+	engine := e.refusedEngine(jobs)
+	switch _, ended := errors.AsType[*exec.ExitError](e.exit); {
+	case e.exit != nil && !ended:
+		f.Class = trial.InternalError
+		f.Message, f.Remedy = "fio cannot be run: "+e.exit.Error(), "install fio, or use the runner's image, which has it"
+	case e.errno == syscall.ENOSPC || e.errno == syscall.EDQUOT:
 		f.Class, f.Field = trial.NoSpace, targetField(env.Target)
-		f.Message = "the target became full while fio wrote to it"
-		f.Remedy = "make the target larger or lower size of the workload; see what else writes to it"
-	case engine != "" && refusedEngine(engine, errno, messages):
+		f.Message, f.Remedy = "the target became full while fio wrote to it", "make the target larger or lower the workload's size, and see what else writes to it"
+	case engine != "":
 		f.Class, f.Field = trial.EngineRefused, optionField(env, "ioengine")
-		f.Message = fmt.Sprintf("the node refuses ioengine=%s: %s", engine, said)
-		f.Remedy = "use ioengine=libaio"
-		if engine == "io_uring" {
-			f.Remedy += ", or allow io_uring in the node's seccomp profile and kernel.io_uring_disabled"
-		}
-	case errno == syscall.EINVAL && anyDirect(jobs) && directRefused(messages):
+		f.Message, f.Remedy = fmt.Sprintf("ioengine=%s is refused here: %s", engine, e.said()), engineRemedy(engine, e.errno)
+	case e.errno == syscall.EINVAL && strings.Contains(e.messages, "Invalid argument: ") && slices.ContainsFunc(jobs, job.direct):
 		f.Class, f.Field = trial.EngineRefused, optionField(env, "direct")
-		f.Message = "the target refuses direct I/O with these sizes: " + said
-		f.Remedy = "make bs and offset multiples of the device's block size, or set direct=0 and know that the page cache is measured"
-	case d == nil || len(d.Jobs) == 0:
-		f.Class, f.Field = trial.InvalidJobFile, jobField(env)
-		f.Message = "fio does not accept the job: " + said
-		f.Remedy = "change the option that fio names"
-	case errno == syscall.EILSEQ:
-		f.Message = "data that was read is not what was written: " + said
-		f.Remedy = "do not trust this storage before the cause is known"
+		f.Message = "direct=1 is refused here with these sizes: " + e.said()
+		f.Remedy = "make bs and offset multiples of the device's block size, or set direct=0 and measure the page cache as well"
+	case !e.reported:
+		f.Class, f.Field = trial.InvalidJobFile, optionField(env, "")
+		f.Message, f.Remedy = "fio does not accept the job: "+e.said(), "change the option that fio names"
+	case e.errno == syscall.EILSEQ:
+		f.Message, f.Remedy = "what was read is not what was written: "+e.said(), "do not trust this storage before the cause is known"
+	case e.errno != 0:
+		f.Message = fmt.Sprintf("fio failed: %v: %s", e.errno, e.said())
 	default:
-		f.Message = "fio failed: " + said
-		if errno != 0 {
-			f.Message += fmt.Sprintf(" (%v)", errno)
-		}
+		f.Message = fmt.Sprintf("fio failed: %v: %s", e.exit, e.said())
 	}
 	return f
 }
 
-func firstError(d *document) syscall.Errno {
-	if d == nil {
-		return 0
-	}
-	for i := range d.Jobs {
-		if e := d.Jobs[i].Error; e != 0 {
-			return syscall.Errno(e)
-		}
-	}
-	return 0
-}
+var (
+	notLoadable = regexp.MustCompile(`engine (\w+) not loadable`)
+	// queueInit is where an engine asks the kernel for what it needs.
+	queueInit = regexp.MustCompile(`engines/(\w+)\.c:\d+, func=\w*(?:queue_init|io_setup)\b`)
+)
 
-// usedEngine is the engine of the jobs if they all have the same one that the
-// kernel can refuse.
-func usedEngine(jobs []job) string {
-	for _, j := range jobs {
-		if e := j.options["ioengine"]; e == "io_uring" || e == "libaio" {
-			return e
+// refusedEngine is the engine that could not begin, or "".
+func (e ending) refusedEngine(jobs []job) string {
+	for _, pattern := range []*regexp.Regexp{notLoadable, queueInit} {
+		if m := pattern.FindStringSubmatch(e.messages); m != nil {
+			return m[1]
 		}
+	}
+	if strings.Contains(e.messages, "your kernel doesn't support io_uring") {
+		return "io_uring"
+	}
+	if e.errno == syscall.ENOSYS && slices.ContainsFunc(jobs, func(j job) bool { return j.engine() == "io_uring" }) {
+		return "io_uring"
 	}
 	return ""
 }
 
-func refusedEngine(engine string, errno syscall.Errno, messages string) bool {
-	if strings.Contains(messages, "engine "+engine+" not loadable") || strings.Contains(messages, "failed to load engine") {
-		return true
+func engineRemedy(engine string, errno syscall.Errno) string {
+	switch {
+	case engine == "io_uring":
+		return "use ioengine=libaio, or allow io_uring in the node's seccomp profile and its sysctl kernel.io_uring_disabled"
+	case engine == "libaio" && errno == syscall.EAGAIN:
+		return "raise the node's sysctl fs.aio-max-nr, or lower iodepth and numjobs"
+	default:
+		return "use ioengine=libaio or ioengine=psync"
 	}
-	refusal := errno == syscall.EPERM || errno == syscall.ENOSYS || errno == syscall.EACCES
-	asked := strings.Contains(messages, "io_queue_init") || strings.Contains(messages, "your kernel doesn't support io_uring") || strings.Contains(messages, "io_uring_setup")
-	return asked || refusal && strings.Contains(messages, engine)
 }
 
-func directRefused(messages string) bool {
-	return strings.Contains(messages, "O_DIRECT") || strings.Contains(messages, "direct IO") || strings.Contains(messages, "Invalid argument")
-}
-
-func anyDirect(jobs []job) bool {
-	for _, j := range jobs {
-		if j.direct() {
-			return true
-		}
-	}
-	return false
-}
-
-// optionField is where the user wrote an option.
-func optionField(env workload.Env, option string) string {
-	c, err := decode(env.Workload.Config)
-	if err == nil && c.JobFile == "" {
-		return field(env, fieldParameters+"."+option)
-	}
-	return field(env, fieldJobFile)
-}
-
-func jobField(env workload.Env) string {
-	c, err := decode(env.Workload.Config)
-	if err == nil && c.JobFile == "" {
-		return field(env, fieldParameters)
-	}
-	return field(env, fieldJobFile)
-}
-
-// lastLines is the end of what fio said, in one line.
-func lastLines(messages string, n int) string {
+// said is the end of what fio said, in one line.
+func (e ending) said() string {
+	const keep = 3
 	var lines []string
-	for line := range strings.Lines(messages) {
+	for line := range strings.Lines(e.messages) {
 		if line = strings.TrimSpace(line); line != "" {
 			lines = append(lines, line)
 		}
@@ -133,5 +121,17 @@ func lastLines(messages string, n int) string {
 	if len(lines) == 0 {
 		return "it said nothing"
 	}
-	return strings.Join(lines[max(0, len(lines)-n):], "; ")
+	return strings.Join(lines[max(0, len(lines)-keep):], "; ")
+}
+
+// optionField is where the user wrote an option.
+func optionField(env workload.Env, option string) string {
+	c, err := decode(env.Workload.Config)
+	if err != nil || c.JobFile != "" {
+		return field(env, fieldJobFile)
+	}
+	if option == "" {
+		return field(env, fieldParameters)
+	}
+	return field(env, fieldParameters+"."+option)
 }

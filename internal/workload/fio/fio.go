@@ -93,8 +93,8 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 	}
 	m.DirectIO = direct
 	m.Command, m.Input, m.RawOutput = inv.argv, jobFile, inv.output
-	m.Stderr = strings.TrimSpace(messages + "\n" + inv.stderr)
-	if err := diagnose(env, jobs, inv.err, d, m.Stderr); err != nil {
+	m.Stderr = said(messages, inv.stderr)
+	if err := diagnose(env, jobs, endingOf(inv.err, d, m.Stderr)); err != nil {
 		return m, err
 	}
 	if parseErr != nil {

@@ -175,8 +175,18 @@ func notes(jobs []job, clones []*jobOutput, metrics result.Metrics) []string {
 	if len(groups) > 1 {
 		out = append(out, fmt.Sprintf("%d groups ran one after the other: the trial's rates are all I/Os over all the time, the parts' are each job's own", len(groups)))
 	}
+	for _, j := range jobs {
+		if engine := j.engine(); synchronous(engine) && number(j.options["iodepth"]) > 1 {
+			out = append(out, fmt.Sprintf("%s: ioengine=%s has one I/O in flight, whatever iodepth=%s says", j.name, engine, j.options["iodepth"]))
+		}
+	}
 	if slices.ContainsFunc(jobs, func(j job) bool { return j.has("latency_target") }) {
 		out = append(out, "latency_target is set: the depth was varied during the trial")
 	}
 	return out
+}
+
+// synchronous engines wait for each I/O.
+func synchronous(engine string) bool {
+	return slices.Contains([]string{"psync", "sync", "vsync", "pvsync", "pvsync2", "mmap"}, engine)
 }

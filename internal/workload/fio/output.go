@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"storagebench.io/storagebench/internal/histogram"
 )
@@ -99,3 +101,16 @@ func parseOutput(output []byte) (*document, string, error) {
 }
 
 func clean(b []byte) string { return string(bytes.TrimSpace(bytes.ToValidUTF8(b, []byte("?")))) }
+
+// said joins what fio printed before its document and to stderr. Most lines are
+// in both.
+func said(messages, stderr string) string {
+	lines := slices.Collect(strings.Lines(stderr))
+	var extra strings.Builder
+	for line := range strings.Lines(messages) {
+		if !slices.ContainsFunc(lines, func(l string) bool { return strings.TrimSpace(l) == strings.TrimSpace(line) }) {
+			extra.WriteString(line)
+		}
+	}
+	return strings.TrimSpace(extra.String() + "\n" + strings.TrimSpace(stderr))
+}

@@ -21,10 +21,10 @@ type prefillNote struct {
 }
 
 // prefill writes everything that the jobs will read, with random data, once.
-func (e Engine) prefill(ctx context.Context, env workload.Env, jobs []job, r room) error {
+func (e Engine) prefill(ctx context.Context, env workload.Env, jobs []job, room uint64) error {
 	var writers []job
 	if env.Target.Mode == trial.Block {
-		writers = deviceWriters(jobs, r.bytes)
+		writers = deviceWriters(jobs, room)
 	} else {
 		writers = fileWriters(jobs)
 	}
@@ -45,7 +45,7 @@ func (e Engine) prefill(ctx context.Context, env workload.Env, jobs []job, r roo
 		return ctx.Err()
 	}
 	d, messages, parseErr := parseOutput(inv.output)
-	if err := diagnose(env, writers, inv.err, d, strings.TrimSpace(messages+"\n"+inv.stderr)); err != nil {
+	if err := diagnose(env, writers, endingOf(inv.err, d, said(messages, inv.stderr))); err != nil {
 		return err
 	}
 	if parseErr != nil {
@@ -54,7 +54,7 @@ func (e Engine) prefill(ctx context.Context, env workload.Env, jobs []job, r roo
 	return saveNote(env, name, prefillNote{jobFile})
 }
 
-// wanted says whether what a job finds must have been written before. What a
+// wantsPrefill says whether what a job finds must have been written before. What a
 // verifying job reads must be what it wrote itself.
 func (j job) wantsPrefill() bool {
 	return (j.reads() || j.on("overwrite")) && !j.has("verify")
@@ -132,10 +132,10 @@ func deviceWriters(jobs []job, size uint64) []job {
 		}
 		like = &jobs[i]
 		jobEnd := size
-		if n := number(j.options["size"]); n > 0 {
+		if j.sizeOn(size) > 0 {
 			jobEnd = deviceEnd([]job{j}, size)
 		}
-		end = max(end, jobEnd)
+		end = max(end, min(jobEnd, size))
 	}
 	if like == nil {
 		return nil

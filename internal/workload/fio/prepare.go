@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
+	"storagebench.io/storagebench/internal/device"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 )
@@ -44,25 +46,26 @@ func (e Engine) Prepare(ctx context.Context, env workload.Env) error {
 	return e.prefill(ctx, env, jobs, room)
 }
 
-// room is what a target has for the jobs.
-type room struct {
-	// bytes that the jobs' files may have, or the size of the device.
-	bytes uint64
+// roomOn is how many bytes the jobs' files may have, counting as free what they
+// hold already, or the size of the device.
+func roomOn(env workload.Env, jobs []job) (uint64, error) {
+	if env.Target.Mode == trial.Block {
+		n, err := device.Size(env.Device)
+		return n, unusable(env, err)
+	}
+	_, free, err := device.Space(env.Dir)
+	if err != nil {
+		return 0, unusable(env, err)
+	}
+	own, err := existing(env, jobs)
+	return free + own, err
 }
 
-// roomOn finds what is free, counting as free what the jobs' files hold already.
-func roomOn(env workload.Env, jobs []job) (room, error) {
-	if env.Target.Mode == trial.Block {
-		n, err := deviceSize(env.Device)
-		return room{n}, err
+func unusable(env workload.Env, err error) error {
+	if err == nil {
+		return nil
 	}
-	var fs syscall.Statfs_t
-	if err := syscall.Statfs(env.Dir, &fs); err != nil {
-		return room{}, &trial.Failure{Class: trial.TargetUnusable, Field: targetField(env.Target), Message: "the file system does not say how much is free: " + err.Error(), Err: err}
-	}
-	free := fs.Bavail * uint64(fs.Bsize)
-	own, err := existing(env, jobs)
-	return room{free + own}, err
+	return &trial.Failure{Class: trial.TargetUnusable, Field: targetField(env.Target), Message: err.Error(), Remedy: "see the kernel's log on the node", Err: err}
 }
 
 // existing is what the files of the jobs occupy.
@@ -87,23 +90,9 @@ func existing(env workload.Env, jobs []job) (uint64, error) {
 	return sum, nil
 }
 
-// deviceSize is where the end of a block device is.
-func deviceSize(path string) (uint64, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, fmt.Errorf("fio: %w", err)
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	n, err := f.Seek(0, 2)
-	if err != nil {
-		return 0, fmt.Errorf("fio: the size of %s: %w", path, err)
-	}
-	return uint64(n), nil
-}
-
 // chooseSize takes 1 GiB, or 80 % of a smaller target, divided by the clones that
 // have files of their own. It is chosen once, as what is free changes.
-func chooseSize(env workload.Env, j job, r room) error {
+func chooseSize(env workload.Env, j job, room uint64) error {
 	if ok, err := loadNote(env, "size-"+env.Workload.Name, &sizeNote{}); ok || err != nil {
 		return err
 	}
@@ -111,24 +100,24 @@ func chooseSize(env workload.Env, j job, r room) error {
 	if env.Target.Mode == trial.Filesystem && !j.has("filename") {
 		sharers = j.clones()
 	}
-	n := min(defaultSize, r.bytes/10*8/sharers)
+	n := min(defaultSize, room/10*8/sharers)
 	if n > 1<<20 {
 		n = n >> 20 << 20
 	}
 	n -= n % max(j.minBlock(), 4096)
 	if n < max(j.minBlock(), 4096) {
-		return tooSmall(env, max(j.minBlock(), 4096)*sharers*10/8, r.bytes)
+		return tooSmall(env, max(j.minBlock(), 4096)*sharers*10/8, room)
 	}
 	return saveNote(env, "size-"+env.Workload.Name, sizeNote{n})
 }
 
-func checkRoom(env workload.Env, jobs []job, r room) error {
+func checkRoom(env workload.Env, jobs []job, room uint64) error {
 	need := footprint(jobs, defaultSize)
 	if env.Target.Mode == trial.Block {
-		need = deviceEnd(jobs, r.bytes)
+		need = deviceEnd(jobs, room)
 	}
-	if need > r.bytes {
-		return tooSmall(env, need, r.bytes)
+	if need > room {
+		return tooSmall(env, need, room)
 	}
 	return nil
 }
@@ -139,9 +128,18 @@ func deviceEnd(jobs []job, size uint64) uint64 {
 	var end uint64
 	for _, j := range jobs {
 		start := number(j.options["offset"]) + (j.clones()-1)*number(j.options["offset_increment"])
-		end = max(end, start+number(j.options["size"]))
+		end = max(end, start+j.sizeOn(size))
 	}
 	return end
+}
+
+// sizeOn is the size of a job on a device of the given size: its own, a
+// percentage, or 0 for what there is.
+func (j job) sizeOn(device uint64) uint64 {
+	if percent, ok := strings.CutSuffix(j.options["size"], "%"); ok {
+		return device / 100 * number(percent)
+	}
+	return number(j.options["size"])
 }
 
 func tooSmall(env workload.Env, need, have uint64) error {

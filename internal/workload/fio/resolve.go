@@ -174,6 +174,8 @@ func (j job) checkWhole(mode trial.Mode) error {
 		return &lineError{j.line, fmt.Sprintf("job %s has a size in percent, which files do not have before they are written", j.name), "give a size such as 10GiB; percentages are for block devices"}
 	case mode == trial.Filesystem && j.line > 0 && !j.has("size") && !j.has("filesize"):
 		return &lineError{j.line, fmt.Sprintf("job %s has no size", j.name), "add size=1GiB, or as much as the job needs"}
+	case mode == trial.Filesystem && strings.Contains(j.pattern(), "trim"):
+		return &lineError{j.line, fmt.Sprintf("job %s has rw=%s, which files do not support", j.name, j.options["rw"]), "trim needs a block device: a target with blockDevice, or volumeMode: Block"}
 	case j.has("direct") && j.has("buffered") && j.options["direct"] == j.options["buffered"]:
 		return &lineError{j.line, fmt.Sprintf("job %s has direct=%s and buffered=%[2]s, which contradict each other", j.name, j.options["direct"]), "remove one"}
 	case j.has("filename") && j.files() > 1:
@@ -245,4 +247,12 @@ func (j job) minBlock() uint64 {
 // defaultName is what fio calls a file of a job without filename.
 func (j job) defaultName(clone, file uint64) string {
 	return fmt.Sprintf("%s.%d.%d", j.name, clone, file)
+}
+
+// engine is ioengine, with fio's default.
+func (j job) engine() string {
+	if e := j.options["ioengine"]; e != "" {
+		return e
+	}
+	return "psync"
 }

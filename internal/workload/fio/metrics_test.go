@@ -1,0 +1,126 @@
+package fio
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// clone is json+ output of one clone, cut to what is read.
+func clone(name string, group int, ios, runtime int, bins string) string {
+	return `{"jobname":"` + name + `","groupid":` + itoa(group) + `,"error":0,"job_runtime":` + itoa(runtime) + `,"usr_cpu":10,"sys_cpu":20,
+	"read":{"io_bytes":` + itoa(ios*4096) + `,"total_ios":` + itoa(ios) + `,"runtime":` + itoa(runtime) + `,
+	"clat_ns":{"max":2000,"mean":1000,"N":` + itoa(ios) + `,"bins":{` + bins + `}}}}`
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func parsed(t *testing.T, clones ...string) *document {
+	t.Helper()
+	d, _, err := parseOutput([]byte(`{"fio version":"fio-3.33","jobs":[` + strings.Join(clones, ",") + `]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestRatesOfClonesAddAndRatesOfGroupsDoNot(t *testing.T) {
+	d := parsed(t,
+		clone("b", 1, 6000, 2000, `"1000":6000`), // printed out of order
+		clone("a", 0, 1000, 1000, `"1000":1000`),
+		clone("a", 0, 3000, 1000, `"4000":3000`),
+	)
+	m := fold(d, []job{{name: "a"}, {name: "b"}})
+	if len(m.Parts) != 2 || m.Parts[0].Name != "a" || m.Parts[1].Name != "b" {
+		t.Fatalf("parts are %+v", m.Parts)
+	}
+	for name, c := range map[string]struct{ got, want float64 }{
+		"two clones at once":          {m.Parts[0].Metrics["read.iops"].Value, 4000},
+		"the other job":               {m.Parts[1].Metrics["read.iops"].Value, 3000},
+		"both, one after the other":   {m.Metrics["read.iops"].Value, 10000.0 / 3},
+		"bandwidth":                   {m.Metrics["read.bandwidth"].Value, 10000.0 / 3 * 4096},
+		"I/Os":                        {m.Metrics["read.ios"].Value, 10000},
+		"median of merged histograms": {m.Parts[0].Metrics["read.latency.p50"].Value, 4.0e-6},
+		"CPU of two clones":           {m.Parts[0].Metrics["cpu.user"].Value, 0.2},
+		"CPU over all the time":       {m.Metrics["cpu.system"].Value, (0.2*2*1 + 0.2*2) / 3},
+	} {
+		if math.Abs(c.got-c.want) > math.Abs(c.want)/128 {
+			t.Errorf("%s: %v, want %v", name, c.got, c.want)
+		}
+	}
+	if _, ok := m.Metrics["write.iops"]; ok {
+		t.Error("an operation that was not done has a metric")
+	}
+	if len(m.Notes) != 1 || !strings.Contains(m.Notes[0], "2 groups") {
+		t.Errorf("notes: %q", m.Notes)
+	}
+}
+
+func TestLatenciesThatWereNotMeasuredAreAbsent(t *testing.T) {
+	d := parsed(t, `{"jobname":"a","groupid":0,"read":{"io_bytes":4096,"total_ios":1,"runtime":1,"clat_ns":{"max":0,"mean":0.0,"N":0}}}`)
+	m := fold(d, []job{{name: "a"}})
+	for name := range m.Metrics {
+		if strings.Contains(name, "latency") {
+			t.Errorf("%s is there", name)
+		}
+	}
+	if len(m.Notes) != 1 || !strings.Contains(m.Notes[0], "no latencies") {
+		t.Errorf("notes: %q", m.Notes)
+	}
+}
+
+func TestTextBeforeTheDocumentIsKeptApart(t *testing.T) {
+	const document = `{"fio version":"fio-3.33","jobs":[]}`
+	for name, c := range map[string]struct {
+		output, messages string
+		ok               bool
+	}{
+		"nothing before":         {output: document, ok: true},
+		"an error before":        {output: "fio: file hash not empty on exit\n" + document, messages: "fio: file hash not empty on exit", ok: true},
+		"a brace in a message":   {output: "fio: bad {thing} here\n" + document, messages: "fio: bad {thing} here", ok: true},
+		"JSON in a message":      {output: `note {"a":1} ` + "\n" + document, messages: `note {"a":1}`, ok: true},
+		"text after it":          {output: document + "\nfio: done\n", ok: true},
+		"no document":            {output: "fio: failed parsing rw=bogus\n", messages: "fio: failed parsing rw=bogus"},
+		"a document cut short":   {output: "fio: killed\n" + `{"fio version":"fio-3.33","jobs":[{`, messages: "fio: killed"},
+		"empty":                  {},
+		"bytes that are no text": {output: "\xff{\xfe\x00", messages: "?"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, messages, err := parseOutput([]byte(c.output))
+			if (err == nil) != c.ok || (d != nil) != c.ok {
+				t.Fatalf("document %v, error %v", d, err)
+			}
+			if messages != c.messages {
+				t.Errorf("messages are %q, want %q", messages, c.messages)
+			}
+		})
+	}
+	if _, _, err := parseOutput([]byte("nothing")); !errors.Is(err, errNoDocument) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestStderrIsCutAtItsBeginning(t *testing.T) {
+	w := &tail{limit: 10}
+	for _, s := range []string{"0123456789", "abc", strings.Repeat("x", 100), "end"} {
+		if n, err := w.Write([]byte(s)); n != len(s) || err != nil {
+			t.Fatalf("wrote %d, %v", n, err)
+		}
+	}
+	if got := w.String(); got != "…xxxxxxxend" {
+		t.Errorf("kept %q", got)
+	}
+}
+
+func FuzzOutput(f *testing.F) {
+	f.Add([]byte(`fio: x{"fio version":"fio-3.33","jobs":[` + clone("a", 0, 10, 10, `"1000":10`) + `]}`))
+	f.Add([]byte(`{"fio version":"x","jobs":[{"jobname":"a","read":{"clat_ns":{"bins":{"-1":1}}}}]}`))
+	f.Fuzz(func(t *testing.T, output []byte) {
+		d, _, err := parseOutput(output)
+		if err == nil {
+			fold(d, []job{{name: "a"}})
+		}
+	})
+}

@@ -1,0 +1,79 @@
+package fio
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"storagebench.io/storagebench/internal/trial"
+)
+
+//go:generate go run ../../../hack/fio-options ../../../docs/reference/fio-options.md
+
+// WriteReference writes docs/reference/fio-options.md from the allow-list.
+func WriteReference(w io.Writer) error {
+	b := &strings.Builder{}
+	b.WriteString(`# fio options
+
+<!-- Generated from internal/workload/fio/options.go by "go generate ./internal/workload/fio". -->
+
+A workload's ` + "`fio.jobFile` and `fio.parameters`" + ` may hold the options below, and no
+others. Everything else is refused before anything is created, with the line, the option
+and the reason: fio can start programs, write to any file, and change the node, and a
+benchmark must not be a way to do that.
+
+Your text never reaches fio. storagebench reads it, checks it, and writes a job file of its
+own in which sizes are bytes and times are microseconds; the trial's document holds it as
+` + "`input`" + `. What differs from fio itself:
+
+- **Sizes.** ` + "`4k`, `4KB` and `4KiB`" + ` are all 4096 bytes, and so on for M, G, T and P. fio 3.33
+  takes ` + "`KiB`" + ` for 1000 bytes. ` + "`4Ki`, as Kubernetes writes it, is refused: fio's manual" + `
+  says that it is 4000 bytes, and its code says 4096.
+- **Times.** An unknown unit, as in ` + "`30sec`" + `, is refused; fio takes it for microseconds.
+- **Flags.** ` + "`stonewall=0` and the like mean what they say; fio looks at the name only." + `
+- **Text.** No quotes, ` + "`$`" + `, backquotes, parentheses or backslashes: nothing is expanded.
+- **Jobs are threads** (` + "`thread=1`" + `), as a Pod's /dev/shm is too small for processes.
+- **Seeds.** Unless the job sets ` + "`randseed`, `randrepeat` or `allrandrepeat`" + `, each repeat has
+  a seed of its own, the same on every target and node. fio's default is the same sequence
+  every time, which a cache that remembers the last trial answers.
+- **Reporting.** Every job is reported by its name, its clones merged; ` + "`group_reporting` is" + `
+  accepted and dropped.
+- **Prefill.** With ` + "`prefill: Auto`" + `, what a job reads (or overwrites, with ` + "`overwrite=1`" + `) is
+  written once with random data before the first trial. Blocks that were never written read
+  as zeros without any I/O. A job that only writes meets new blocks in its first trial and
+  old ones afterwards; ` + "`overwrite=1`" + ` makes the first like the others.
+
+Defaults of ` + "`fio.parameters`" + `: ` + "`ioengine=libaio`, `direct=1`, `bs=4k`, `size=1GiB`" + ` (80 % of the
+target if that is less), and ` + "`runtime=30s` with `time_based=1`" + ` unless runtime, time_based,
+loops, number_ios or io_size is given. A job file has fio's defaults, and each job needs a
+size, except on a block device.
+
+A value in the third column is what fio itself calls it; see fio's manual for the details.
+`)
+	for _, g := range options() {
+		fmt.Fprintf(b, "\n## %s\n\n| Option | Value | Meaning |\n|---|---|---|\n", g.title)
+		for _, o := range g.options {
+			name := "`" + o.name + "`"
+			for _, alias := range o.aliases {
+				name += ", `" + alias + "`"
+			}
+			about := o.about
+			switch o.mode {
+			case trial.Filesystem:
+				about += " (file systems only)"
+			case trial.Block:
+				about += " (block devices only)"
+			}
+			fmt.Fprintf(b, "| %s | %s | %s |\n", name, o.syntax.name, about)
+		}
+	}
+	b.WriteString("\n## Refused, and why\n\nEvery option that is not above is refused. Of those that one might look for:\n\n| Option | Why |\n|---|---|\n")
+	reasons := refusals()
+	for _, name := range slices.Sorted(maps.Keys(reasons)) {
+		fmt.Fprintf(b, "| `%s` | %s |\n", name, reasons[name])
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
