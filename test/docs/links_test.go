@@ -1,0 +1,40 @@
+package docs
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var linkPattern = regexp.MustCompile(`\]\(([^)#\s]+)(?:#[^)]*)?\)`)
+
+// A link to a file that is not there is found here and not by a reader.
+func TestLinksBetweenDocuments(t *testing.T) {
+	files := []string{"../../README.md"}
+	err := filepath.WalkDir("../../docs", func(path string, _ os.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".md") {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range linkPattern.FindAllStringSubmatch(string(content), -1) {
+			link := match[1]
+			if strings.Contains(link, "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(file), link)); err != nil {
+				t.Errorf("%s links to %s, which is not there", file, link)
+			}
+		}
+	}
+}
