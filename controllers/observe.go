@@ -52,20 +52,40 @@ func (r *StorageBenchmarkReconciler) observe(ctx context.Context, b *v1alpha1.St
 		w := &run.Workers[i]
 		seen := progress.Worker{Name: w.Name, Node: w.Node, Phase: progress.Phase(w.Phase), Job: jobState(o.jobs[w.Name])}
 		if seen.Job == progress.JobActive && !seen.Phase.Final() {
-			pod := newest(o.pods[w.Name])
-			seen.PodRunning = pod != nil && pod.Status.Phase == corev1.PodRunning
-			if !seen.PodRunning {
-				if seen.Trouble, err = r.trouble(ctx, o.jobs[w.Name], pod, w.Node); err != nil {
-					return nil, err
-				}
-			} else {
-				w.Phase = v1alpha1.WorkerRunning
-				r.countStored(ctx, b, o, w)
+			if err := r.observePod(ctx, b, o, w, &seen); err != nil {
+				return nil, err
 			}
 		}
 		o.world.Workers = append(o.world.Workers, seen)
 	}
 	return o, nil
+}
+
+// observePod looks at the Pod of a worker whose Job is active.
+func (r *StorageBenchmarkReconciler) observePod(ctx context.Context, b *v1alpha1.StorageBenchmark, o *observed, w *v1alpha1.WorkerStatus, seen *progress.Worker) (err error) {
+	pod := newest(o.pods[w.Name])
+	switch {
+	case pod != nil && endedByItself(pod):
+		// The Job says so a second or two later.
+		seen.Job = progress.JobEnded
+	case pod != nil && pod.Status.Phase == corev1.PodRunning:
+		seen.PodRunning, w.Phase = true, v1alpha1.WorkerRunning
+		r.countStored(ctx, b, o, w)
+	default:
+		seen.Trouble, err = r.trouble(ctx, o.jobs[w.Name], pod, w.Node)
+	}
+	return err
+}
+
+// endedByItself says that the worker exited in an orderly way, with or without
+// success: the exit codes that the Job's failure policy does not try again after.
+func endedByItself(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.ContainerStatuses {
+		if t := c.State.Terminated; t != nil {
+			return t.ExitCode >= 0 && t.ExitCode <= 2
+		}
+	}
+	return false
 }
 
 func (r *StorageBenchmarkReconciler) observeStore(ctx context.Context, b *v1alpha1.StorageBenchmark, o *observed) error {

@@ -1,0 +1,349 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/controllers"
+	"storagebench.io/storagebench/internal/jobspec"
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/store/s3"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+const (
+	operatorNamespace = "storagebench-system"
+	// patience bounds every wait. A run of these tests takes 10 to 40 s.
+	patience = 4 * time.Minute
+)
+
+var api client.Client
+
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(zap.New())
+	config, err := ctrl.GetConfig()
+	if err == nil {
+		var scheme *runtime.Scheme
+		if scheme, err = controllers.Scheme(); err == nil {
+			api, err = client.New(config, client.Options{Scheme: scheme})
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e: no cluster to test on (make test-e2e makes one):", err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// lab is a namespace of a test's own.
+type lab struct {
+	t         *testing.T
+	ctx       context.Context
+	namespace string
+}
+
+// newLab makes a namespace with a Pod Security level.
+func newLab(t *testing.T, level string) *lab {
+	t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		GenerateName: "e2e-", Labels: map[string]string{"pod-security.kubernetes.io/enforce": level},
+	}}
+	if err := api.Create(t.Context(), ns); err != nil {
+		t.Fatal(err)
+	}
+	l := &lab{t: t, ctx: t.Context(), namespace: ns.Name}
+	t.Cleanup(func() {
+		l.ctx = context.Background()
+		if err := api.Delete(l.ctx, ns); err != nil {
+			t.Error(err)
+		}
+		l.eventually("the namespace is gone", func() error {
+			if err := api.Get(l.ctx, client.ObjectKeyFromObject(ns), ns); !apierrors.IsNotFound(err) {
+				return fmt.Errorf("%v %+v", err, ns.Status)
+			}
+			return nil
+		})
+	})
+	return l
+}
+
+// benchmark creates a benchmark: a second of 4 KiB random reads and writes, three
+// times, on one loop-ext4 volume on the first node.
+func (l *lab) benchmark(name string, change func(*v1alpha1.StorageBenchmarkSpec)) *v1alpha1.StorageBenchmark {
+	l.t.Helper()
+	b := &v1alpha1.StorageBenchmark{
+		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: name},
+		Spec: v1alpha1.StorageBenchmarkSpec{
+			Targets: []v1alpha1.Target{volume("ext4", "loop-ext4", corev1.PersistentVolumeFilesystem)},
+			Workloads: []v1alpha1.Workload{fio("mixed", map[string]string{
+				"rw": "randrw", "bs": "4k", "iodepth": "4", "size": "32MiB", "runtime": "1s", "time_based": "1",
+			})},
+			Trials:  v1alpha1.Trials{Min: 3},
+			Results: v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: "default"}},
+			Timeout: &metav1.Duration{Duration: 10 * time.Minute},
+		},
+	}
+	change(&b.Spec)
+	if err := api.Create(l.ctx, b); err != nil {
+		l.t.Fatal(err)
+	}
+	return b
+}
+
+func volume(name, class string, mode corev1.PersistentVolumeMode) v1alpha1.Target {
+	return v1alpha1.Target{Name: name, StorageClass: &v1alpha1.StorageClassTarget{
+		Name: class, Size: new(resource.MustParse("384Mi")), VolumeMode: mode,
+	}}
+}
+
+func fio(name string, parameters map[string]string) v1alpha1.Workload {
+	return v1alpha1.Workload{Name: name, Fio: &v1alpha1.FioWorkload{Parameters: parameters}}
+}
+
+// eventually repeats check until it returns nil.
+func (l *lab) eventually(what string, check func() error) {
+	l.t.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			l.t.Fatalf("%s: not within %s: %v", what, patience, err)
+		}
+		time.Sleep(250 * time.Millisecond)
+	}
+}
+
+// await waits until Ready has the reason.
+func (l *lab) await(b *v1alpha1.StorageBenchmark, reason string) metav1.Condition {
+	l.t.Helper()
+	var found metav1.Condition
+	l.eventually(b.Name+" is "+reason, func() error {
+		if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); err != nil {
+			return err
+		}
+		c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady)
+		if c == nil || c.Reason != reason || c.ObservedGeneration != b.Generation {
+			return fmt.Errorf("Ready is %+v", c)
+		}
+		found = *c
+		return nil
+	})
+	return found
+}
+
+// ended waits until the run has ended with the reason.
+func (l *lab) ended(b *v1alpha1.StorageBenchmark, reason string) metav1.Condition {
+	l.t.Helper()
+	l.eventually("the run of "+b.Name+" ends", func() error {
+		if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); err != nil {
+			return err
+		}
+		if b.Status.Run == nil || b.Status.Run.FinishedAt == nil || b.Status.ObservedGeneration != b.Generation {
+			return fmt.Errorf("%+v", b.Status.Conditions)
+		}
+		return nil
+	})
+	return l.await(b, reason)
+}
+
+// stored returns the keys of a run's objects, relative to the run.
+func (l *lab) stored(b *v1alpha1.StorageBenchmark) []string {
+	l.t.Helper()
+	prefix := keys(b).Prefix()
+	found, err := l.bucket().List(l.ctx, prefix)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for i := range found {
+		found[i] = strings.TrimPrefix(found[i], prefix)
+	}
+	slices.Sort(found)
+	return found
+}
+
+func keys(b *v1alpha1.StorageBenchmark) trial.Keys {
+	return trial.Keys{Namespace: b.Namespace, Name: b.Name, Run: b.Status.Run.ID}
+}
+
+// trials reads a worker's trial documents by ID.
+func (l *lab) trials(b *v1alpha1.StorageBenchmark, worker string) map[string]result.Trial {
+	l.t.Helper()
+	found, err := l.bucket().List(l.ctx, keys(b).Trials(worker))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	trials := map[string]result.Trial{}
+	for _, key := range found {
+		document, err := l.bucket().Get(l.ctx, key)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		var tr result.Trial
+		if err := result.Decode(document, result.TrialSchema, &tr); err != nil {
+			l.t.Fatal(err)
+		}
+		trials[tr.Trial.ID] = tr
+	}
+	return trials
+}
+
+// bucket opens MinIO at its Service's address, which this machine reaches.
+func (l *lab) bucket() *s3.Store {
+	l.t.Helper()
+	service, secret := &corev1.Service{}, &corev1.Secret{}
+	if err := api.Get(l.ctx, types.NamespacedName{Namespace: "minio", Name: "minio"}, service); err != nil {
+		l.t.Fatal(err)
+	}
+	if err := api.Get(l.ctx, types.NamespacedName{Namespace: operatorNamespace, Name: "storagebench-store"}, secret); err != nil {
+		l.t.Fatal(err)
+	}
+	store, err := s3.New(s3.Config{
+		Endpoint: "http://" + service.Spec.ClusterIP + ":9000", Bucket: "storagebench",
+		AccessKey: string(secret.Data["accessKeyID"]), SecretKey: string(secret.Data["secretAccessKey"]),
+	})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return store
+}
+
+// measuring waits until n trials of a worker are stored and its Pod runs.
+func (l *lab) measuring(b *v1alpha1.StorageBenchmark, worker string, n int) *corev1.Pod {
+	l.t.Helper()
+	var pod *corev1.Pod
+	l.eventually(fmt.Sprintf("%d trials of %s are stored", n, worker), func() error {
+		if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); err != nil {
+			return err
+		}
+		if b.Status.Run == nil {
+			return fmt.Errorf("%+v", b.Status.Conditions)
+		}
+		found, err := l.bucket().List(l.ctx, keys(b).Trials(worker))
+		if err != nil {
+			return err
+		}
+		if len(found) < n {
+			return fmt.Errorf("%d are: %+v", len(found), b.Status.Conditions)
+		}
+		pod = l.pod(worker)
+		if pod == nil || pod.Status.Phase != corev1.PodRunning {
+			return fmt.Errorf("the Pod does not run")
+		}
+		return nil
+	})
+	return pod
+}
+
+// pod returns a worker's Pod that has not ended.
+func (l *lab) pod(worker string) *corev1.Pod {
+	l.t.Helper()
+	pods := &corev1.PodList{}
+	if err := api.List(l.ctx, pods, client.InNamespace(l.namespace), client.MatchingLabels{jobspec.LabelWorker: worker}); err != nil {
+		l.t.Fatal(err)
+	}
+	for i := range pods.Items {
+		if phase := pods.Items[i].Status.Phase; phase != corev1.PodSucceeded && phase != corev1.PodFailed {
+			return &pods.Items[i]
+		}
+	}
+	return nil
+}
+
+// kill ends Pods at once, as a crash would.
+func (l *lab) kill(namespace string, labels map[string]string) {
+	l.t.Helper()
+	err := api.DeleteAllOf(l.ctx, &corev1.Pod{}, client.InNamespace(namespace), client.MatchingLabels(labels), client.GracePeriodSeconds(0))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// scale sets a Deployment's replicas and waits until they are there, or gone.
+func (l *lab) scale(namespace, name string, replicas int32) {
+	l.t.Helper()
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	patch := fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas)
+	if err := api.Patch(l.ctx, d, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		l.t.Fatal(err)
+	}
+	l.eventually(fmt.Sprintf("%s has %d replicas", name, replicas), func() error {
+		if err := api.Get(l.ctx, client.ObjectKeyFromObject(d), d); err != nil {
+			return err
+		}
+		if d.Status.ObservedGeneration != d.Generation || d.Status.Replicas != replicas || d.Status.ReadyReplicas != replicas {
+			return fmt.Errorf("%+v", d.Status)
+		}
+		return nil
+	})
+}
+
+// nothingLeft checks that nothing of the test's benchmarks is left in the cluster.
+func (l *lab) nothingLeft() {
+	l.t.Helper()
+	l.eventually("nothing is left", func() error {
+		left := map[string][]string{}
+		note := func(list client.ObjectList, ours func(client.Object) bool, options ...client.ListOption) error {
+			if err := api.List(l.ctx, list, options...); err != nil {
+				return err
+			}
+			return meta.EachListItem(list, func(o runtime.Object) error {
+				if object := o.(client.Object); ours(object) {
+					left[fmt.Sprintf("%T", o)] = append(left[fmt.Sprintf("%T", o)], object.GetName())
+				}
+				return nil
+			})
+		}
+		every := func(client.Object) bool { return true }
+		here := client.InNamespace(l.namespace)
+		for _, err := range []error{
+			note(&batchv1.JobList{}, every, here),
+			note(&corev1.PodList{}, every, here),
+			note(&corev1.SecretList{}, every, here),
+			note(&corev1.PersistentVolumeClaimList{}, every, here),
+			note(&corev1.ConfigMapList{}, func(o client.Object) bool { return o.GetName() != "kube-root-ca.crt" }, here),
+			note(&corev1.PersistentVolumeList{}, func(o client.Object) bool {
+				ref := o.(*corev1.PersistentVolume).Spec.ClaimRef
+				return ref != nil && ref.Namespace == l.namespace
+			}),
+			note(&coordinationv1.LeaseList{}, func(o client.Object) bool {
+				holder := o.(*coordinationv1.Lease).Spec.HolderIdentity
+				return holder != nil && strings.HasPrefix(*holder, l.namespace+"/")
+			}, client.InNamespace(operatorNamespace)),
+		} {
+			if err != nil {
+				return err
+			}
+		}
+		if len(left) > 0 {
+			text, _ := json.Marshal(left)
+			return fmt.Errorf("left: %s", text)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,125 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/result"
+)
+
+func TestClassesModesAndNodes(t *testing.T) {
+	l := newLab(t, "restricted")
+	b := l.benchmark("matrix", func(s *v1alpha1.StorageBenchmarkSpec) {
+		s.Targets = []v1alpha1.Target{
+			volume("ext4", "loop-ext4", corev1.PersistentVolumeFilesystem),
+			volume("xfs", "loop-xfs", corev1.PersistentVolumeFilesystem),
+			volume("raw", "loop-ext4", corev1.PersistentVolumeBlock),
+		}
+		s.Placement.Nodes = new(intstr.FromString(v1alpha1.AllNodes))
+		s.Workloads = append(s.Workloads, v1alpha1.Workload{Name: "file", Fio: &v1alpha1.FioWorkload{
+			JobFile: "[global]\nsize=32MiB\nbs=64k\n[scan]\nrw=read\n[log]\nstonewall\nrw=write\nfdatasync=8\n",
+		}})
+		s.Trials.Min = 2
+	})
+	l.ended(b, v1alpha1.ReasonFinished)
+
+	seen := map[string]bool{}
+	for _, row := range b.Status.Summary {
+		seen[row.Target+" "+row.Node+" "+row.Workload] = true
+		if row.Trials != 2 || len(row.Operations) != 2 {
+			t.Errorf("row: %+v", row)
+		}
+		for _, op := range row.Operations {
+			if op.IOPS == nil || op.IOPS.Median.Sign() <= 0 || op.Bandwidth == nil || op.Bandwidth.Median.Sign() <= 0 ||
+				op.Latency == nil || op.Latency.P50.Duration <= 0 || op.Latency.P99.Duration < op.Latency.P50.Duration || op.Latency.P999.Duration < op.Latency.P99.Duration {
+				t.Errorf("%s %s %s %s: %+v", row.Target, row.Node, row.Workload, op.Operation, op)
+			}
+		}
+	}
+	if len(seen) != 12 { // 3 targets × 2 nodes × 2 workloads
+		t.Errorf("rows: %v", seen)
+	}
+	// Per worker: 4 trials with their raw output, and a summary; plan.json and summary.json.
+	if got := l.stored(b); len(got) != 6*9+2 {
+		t.Errorf("%d objects: %v", len(got), got)
+	}
+	for _, tr := range l.trials(b, "ext4.node-a") {
+		if tr.Outcome != result.Measured || tr.Raw == nil || tr.Attempt != 1 || len(tr.Command) == 0 || tr.DirectIO == nil {
+			t.Errorf("trial %s: %+v", tr.Trial.ID, tr)
+		}
+	}
+	l.nothingLeft()
+}
+
+func TestAnExistingClaimIsMeasuredAndLeftAsItWas(t *testing.T) {
+	l := newLab(t, "restricted")
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: "mine"},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			StorageClassName: new("loop-ext4"),
+			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: quantity("128Mi")}},
+		},
+	}
+	if err := api.Create(l.ctx, claim); err != nil {
+		t.Fatal(err)
+	}
+	existing := func(s *v1alpha1.StorageBenchmarkSpec) {
+		s.Targets = []v1alpha1.Target{{Name: "mine", PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: "mine"}}}
+	}
+	for _, name := range []string{"first", "second"} { // the second finds the volume bound to a node
+		b := l.benchmark(name, existing)
+		l.ended(b, v1alpha1.ReasonFinished)
+	}
+	if err := api.Get(l.ctx, client.ObjectKeyFromObject(claim), claim); err != nil || claim.Status.Phase != corev1.ClaimBound {
+		t.Errorf("the claim is not as it was: %v %+v", err, claim.Status)
+	}
+	if err := api.Delete(l.ctx, claim); err != nil {
+		t.Fatal(err)
+	}
+	l.nothingLeft()
+}
+
+func TestTwoBenchmarksTakeTurnsOnANode(t *testing.T) {
+	l := newLab(t, "restricted")
+	first := l.benchmark("first", func(s *v1alpha1.StorageBenchmarkSpec) { s.Trials.Min = 6 })
+	l.measuring(first, "ext4.node-a", 1)
+	second := l.benchmark("second", func(*v1alpha1.StorageBenchmarkSpec) {})
+	if c := l.await(second, v1alpha1.ReasonQueued); !strings.Contains(c.Message, l.namespace+"/first") {
+		t.Error(c.Message)
+	}
+	l.ended(first, v1alpha1.ReasonFinished)
+	l.ended(second, v1alpha1.ReasonFinished)
+	if second.Status.Run.StartedAt.Before(first.Status.Run.FinishedAt) && second.Status.Run.StartedAt.Time.Add(1e9).Before(first.Status.Run.FinishedAt.Time) {
+		t.Errorf("they overlap: %v before %v", second.Status.Run.StartedAt, first.Status.Run.FinishedAt)
+	}
+	l.nothingLeft()
+}
+
+func TestDeletionInMidRunLeavesNothing(t *testing.T) {
+	l := newLab(t, "restricted")
+	b := l.benchmark("gone", func(s *v1alpha1.StorageBenchmarkSpec) { s.Trials.Min = 60 })
+	l.measuring(b, "ext4.node-a", 1)
+	if err := api.Delete(l.ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	l.eventually("the benchmark is gone", func() error {
+		if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); client.IgnoreNotFound(err) != nil || err == nil {
+			return fmt.Errorf("%v %+v", err, b.Status.Conditions)
+		}
+		return nil
+	})
+	l.nothingLeft()
+}
+
+func quantity(s string) resource.Quantity { return resource.MustParse(s) }
