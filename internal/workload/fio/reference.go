@@ -50,7 +50,7 @@ target if that is less), and ` + "`runtime=30s` with `time_based=1`" + ` unless 
 loops, number_ios or io_size is given. A job file has fio's defaults, and each job needs a
 size, except on a block device.
 
-A value in the third column is what fio itself calls it; see fio's manual for the details.
+A value in the second column is what fio itself calls it; see fio's manual for the details.
 `)
 	for _, g := range options() {
 		fmt.Fprintf(b, "\n## %s\n\n| Option | Value | Meaning |\n|---|---|---|\n", g.title)

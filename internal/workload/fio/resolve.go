@@ -178,7 +178,7 @@ func (j job) checkWhole(mode trial.Mode) error {
 		return &lineError{j.line, fmt.Sprintf("job %s has rw=%s, which files do not support", j.name, j.options["rw"]), "trim needs a block device: a target with blockDevice, or volumeMode: Block"}
 	case j.has("direct") && j.has("buffered") && j.options["direct"] == j.options["buffered"]:
 		return &lineError{j.line, fmt.Sprintf("job %s has direct=%s and buffered=%[2]s, which contradict each other", j.name, j.options["direct"]), "remove one"}
-	case j.has("filename") && j.files() > 1:
+	case j.has("filename") && j.has("nrfiles"):
 		return &lineError{j.line, fmt.Sprintf("job %s has both filename and nrfiles", j.name), "remove one: the number of files is that of the names"}
 	case mode == trial.Filesystem && !j.has("filesize") && j.has("size") && number(j.options["size"])/j.files() < j.minBlock():
 		return &lineError{j.line, fmt.Sprintf("job %s has files of %s and blocks of %s", j.name, human(number(j.options["size"])/j.files()), human(j.minBlock())), "raise size or lower bs"}

@@ -1,0 +1,70 @@
+// Package devicetest makes real block devices and file systems for tests. It
+// needs root, losetup, mkfs and mount, and removes what it made when the test
+// ends, however it ends.
+package devicetest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Run runs a program and returns its output. The test fails if the program does.
+func Run(t *testing.T, argv ...string) string {
+	t.Helper()
+	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(argv, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// Loop makes a loop device of the given size in bytes, in a sparse file.
+func Loop(t *testing.T, size int64) string {
+	t.Helper()
+	requireRoot(t)
+	file := filepath.Join(t.TempDir(), "disk.img")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(file, size); err != nil {
+		t.Fatal(err)
+	}
+	device := Run(t, "losetup", "--find", "--show", file)
+	t.Cleanup(func() { cleanUp(t, "losetup", "--detach", device) })
+	return device
+}
+
+// Filesystem makes a file system of the given type and size and mounts it.
+func Filesystem(t *testing.T, kind string, size int64) (dir, device string) {
+	t.Helper()
+	device = Loop(t, size)
+	Run(t, "mkfs."+kind, "-q", device)
+	dir = t.TempDir()
+	Mount(t, dir, kind, device)
+	return dir, device
+}
+
+// Mount mounts source on dir until the test ends.
+func Mount(t *testing.T, dir, kind, source string, options ...string) {
+	t.Helper()
+	requireRoot(t)
+	Run(t, append([]string{"mount", "-t", kind, source, dir}, options...)...)
+	t.Cleanup(func() { cleanUp(t, "umount", dir) })
+}
+
+func requireRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Fatal("this test makes loop devices and mounts: run it as root")
+	}
+}
+
+func cleanUp(t *testing.T, argv ...string) {
+	if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", fmt.Sprint(argv), err, out)
+	}
+}

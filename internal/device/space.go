@@ -1,0 +1,37 @@
+package device
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Space returns the size of the file system at path and what a user may still
+// write to it, in bytes.
+func Space(path string) (size, free uint64, err error) {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(path, &fs); err != nil {
+		return 0, 0, fmt.Errorf("device: statfs %s: %w", path, err)
+	}
+	unit := uint64(fs.Frsize) // Bsize is the best size of a transfer where they differ
+	if unit == 0 {
+		unit = uint64(fs.Bsize)
+	}
+	return fs.Blocks * unit, fs.Bavail * unit, nil
+}
+
+// Size returns the size of a block device in bytes.
+func Size(path string) (uint64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, fmt.Errorf("device: %w", err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	n, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return 0, fmt.Errorf("device: the size of %s: %w", path, err)
+	}
+	return uint64(n), nil
+}
