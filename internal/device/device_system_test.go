@@ -1,0 +1,162 @@
+//go:build system
+
+package device
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"storagebench.io/storagebench/internal/device/devicetest"
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+const field = "spec.targets[disk].blockDevice.path"
+
+func TestDevicesThatHoldSomethingAreRefused(t *testing.T) {
+	free := devicetest.Loop(t, 64<<20)
+	formatted := devicetest.Loop(t, 64<<20)
+	devicetest.Run(t, "mkfs.ext4", "-q", "-L", "precious", formatted)
+	partitioned := devicetest.Loop(t, 64<<20)
+	writePartitionTable(t, partitioned)
+	swap := devicetest.Loop(t, 64<<20)
+	devicetest.Run(t, "mkswap", swap)
+	several := devicetest.Loop(t, 64<<20)
+	devicetest.Run(t, "mkfs.ext4", "-q", several)
+	devicetest.Run(t, "mkswap", "--force", several)
+	_, mounted := devicetest.Filesystem(t, "ext4", 64<<20)
+	held := devicetest.Loop(t, 64<<20)
+	holder, err := unix.Open(held, unix.O_RDWR|unix.O_EXCL, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Close(holder) }()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	for name, c := range map[string]struct {
+		path, message string
+		class         trial.Class
+		generated     trial.Class // what becomes of it if it was made for the run
+	}{
+		"an empty device":    {path: free},
+		"a file system":      {path: formatted, class: trial.TargetHoldsData, message: "ext4 with the label precious"},
+		"a partition table":  {path: partitioned, class: trial.TargetHoldsData, message: "a partition table (dos)"},
+		"swap":               {path: swap, class: trial.TargetHoldsData, message: "swap"},
+		"several signatures": {path: several, class: trial.TargetHoldsData},
+		"a mounted device":   {path: mounted, class: trial.TargetUnusable, message: "mounted or in use", generated: trial.TargetUnusable},
+		"a held device":      {path: held, class: trial.TargetUnusable, message: "mounted or in use", generated: trial.TargetUnusable},
+		"a file":             {path: file, class: trial.TargetUnusable, message: "not a block device", generated: trial.TargetUnusable},
+		"a character device": {path: "/dev/null", class: trial.TargetUnusable, generated: trial.TargetUnusable},
+		"nothing":            {path: "/dev/nonexistent", class: trial.TargetUnusable, generated: trial.TargetUnusable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for generated, want := range map[bool]trial.Class{false: c.class, true: c.generated} {
+				claim, err := Claim(t.Context(), c.path, generated, field)
+				if err == nil {
+					_ = claim.Close()
+				}
+				f, _ := errors.AsType[*trial.Failure](err)
+				switch {
+				case want == "" && err != nil:
+					t.Errorf("generated %t: %v", generated, err)
+				case want == "":
+				case f == nil || f.Class != want || f.Field != field || f.Remedy == "":
+					t.Errorf("generated %t: %+v", generated, err)
+				case !generated && !strings.Contains(f.Message, c.message):
+					t.Errorf("the message is %q", f.Message)
+				}
+			}
+		})
+	}
+}
+
+// writePartitionTable writes a master boot record with one Linux partition.
+func writePartitionTable(t *testing.T, path string) {
+	t.Helper()
+	record := make([]byte, 512)
+	copy(record[446:], []byte{0x00, 0, 0, 0, 0x83, 0, 0, 0, 0, 8, 0, 0, 0, 16, 0, 0}) // from sector 2048, 4096 sectors
+	record[510], record[511] = 0x55, 0xaa
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write(record); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAClaimedDeviceCannotBeMounted(t *testing.T) {
+	path := devicetest.Loop(t, 64<<20)
+	devicetest.Run(t, "mkfs.ext4", "-q", path)
+	claim, err := Claim(t.Context(), path, true, field)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := unix.Mount(path, dir, "ext4", 0, ""); !errors.Is(err, unix.EBUSY) {
+		_ = unix.Unmount(dir, 0)
+		t.Errorf("mount gave %v", err)
+	}
+	if err := claim.Close(); err != nil {
+		t.Error(err)
+	}
+	devicetest.Mount(t, dir, "ext4", path)
+}
+
+func TestARealLoopDeviceIsItsOwnLeaf(t *testing.T) {
+	dir, path := devicetest.Filesystem(t, "ext4", 64<<20)
+	devices, note := System{}.UnderPath(dir)
+	if len(devices) != 1 || "/dev/"+devices[0].Name != path || devices[0].SizeBytes != 64<<20 || devices[0].Queue["scheduler"] == "" {
+		t.Errorf("got %+v", devices)
+	}
+	if len(devices) == 1 && (!strings.HasSuffix(devices[0].Backing, "disk.img") || !strings.Contains(note, devices[0].Backing)) {
+		t.Errorf("backing %q, note %q", devices[0].Backing, note)
+	}
+}
+
+func TestDirectIOOfFileSystems(t *testing.T) {
+	ext4, path := devicetest.Filesystem(t, "ext4", 64<<20)
+	memory := t.TempDir()
+	devicetest.Mount(t, memory, "tmpfs", "tmpfs")
+	if mode, evidence := ProbeDirect(ext4); mode != result.Direct {
+		t.Errorf("ext4: %s, %s", mode, evidence)
+	}
+	// tmpfs accepts O_DIRECT since Linux 6.6 and refused it before.
+	if mode, evidence := ProbeDirect(memory); !slices.Contains([]result.DirectMode{result.CachedAnyway, result.DirectRefused}, mode) {
+		t.Errorf("tmpfs: %s, %s", mode, evidence)
+	}
+	if mode, evidence := ProbeDirect("/proc"); mode != result.DirectUnknown {
+		t.Errorf("/proc: %s, %s", mode, evidence)
+	}
+	if mode, evidence := ProbeDirectDevice(path); mode != result.Direct {
+		t.Errorf("%s: %s, %s", path, mode, evidence)
+	}
+	for _, dir := range []string{ext4, memory} {
+		if left, _ := filepath.Glob(filepath.Join(dir, ".direct*")); len(left) != 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	}
+}
+
+func TestSpaceAndSize(t *testing.T) {
+	dir, path := devicetest.Filesystem(t, "ext4", 64<<20)
+	size, free, err := Space(dir)
+	if err != nil || size < 50<<20 || size > 64<<20 || free >= size || free < 40<<20 {
+		t.Errorf("%d of %d are free, %v", free, size, err)
+	}
+	if n, err := Size(path); n != 64<<20 || err != nil {
+		t.Errorf("the device has %d bytes, %v", n, err)
+	}
+}
