@@ -14,6 +14,8 @@ CLUSTER ?= local
 IMAGE ?=
 # RUN restricts tests to those that match: make test-unit RUN=TestPlan
 RUN ?= .
+# RACE=-race runs them with the race detector, as CI does. It needs gcc.
+RACE ?=
 export CLUSTER IMAGE
 
 # Tools are pinned in modules of their own, so that what they need does not
@@ -39,7 +41,7 @@ manifests: ## Generate CRDs and RBAC rules, into config/ and the chart
 	@hack/generate-manifests
 
 .PHONY: docs
-docs: ## Generate docs/reference/api.md and chart.md
+docs: ## Generate docs/reference from the API, the chart's values and fio's options
 	@hack/generate-docs
 
 .PHONY: fmt
@@ -65,15 +67,20 @@ verify: ## Check everything that needs no cluster: generated files, lint, import
 ##@ Test
 
 .PHONY: test
-test: test-unit test-integration test-e2e ## Run all tests; makes the local cluster if there is none
+test: test-unit test-system test-integration test-e2e ## Run all tests; makes the local cluster if there is none
 
 .PHONY: test-unit
-test-unit: ## Run the tests that need nothing but Go (and fio, where it is installed)
-	@go test -run '$(RUN)' ./...
+test-unit: ## Run the tests that need nothing but Go
+	@go test $(RACE) -run '$(RUN)' ./...
+
+.PHONY: test-system
+test-system: ## Run fio, loop devices and an object store for real, as root
+	@STORAGEBENCH_MINIO=$$(hack/cluster/cluster tools minio)/minio \
+		go test $(RACE) -tags system -count=1 -run '$(RUN)' ./internal/...
 
 .PHONY: test-integration
 test-integration: ## Run the controllers against a real API server
-	@KUBEBUILDER_ASSETS=$$(hack/cluster/cluster assets) go test -tags integration -count=1 -run '$(RUN)' ./test/integration/...
+	@KUBEBUILDER_ASSETS=$$(hack/cluster/cluster assets) go test $(RACE) -tags integration -count=1 -run '$(RUN)' ./test/integration/...
 
 .PHONY: test-e2e
 test-e2e: deploy ## Run benchmarks on the cluster (CLUSTER=local or current)

@@ -33,6 +33,8 @@ var Rules = []Rule{
 	{Path: "internal/histogram", Pure: true, Bare: true},
 	{Path: "internal/result", Own: []string{"internal/trial", "internal/histogram"}, Pure: true, Bare: true},
 
+	{Path: "internal/suggest", Pure: true, Bare: true}, // did you mean
+
 	// The pure middle.
 	{Path: "internal/plan", Own: []string{"api/v1alpha1", "internal/trial"}, Foreign: kubernetesTypes, Pure: true},
 	{Path: "internal/jobspec", Own: []string{"internal/trial"}, Foreign: kubernetesTypes, Pure: true},
@@ -46,13 +48,20 @@ var Rules = []Rule{
 	{Path: "internal/store/dir", Own: []string{"internal/store", "internal/trial", "internal/result"}, Bare: true},
 	{Path: "internal/store/presigned", Own: []string{"internal/store", "internal/trial", "internal/result"}, Bare: true},
 	{Path: "internal/store/s3", Own: []string{"internal/store", "internal/trial", "internal/result"}, Foreign: []string{"github.com/minio/minio-go/v7"}, Bare: true},
+	{Path: "internal/store/s3/miniotest", Foreign: []string{"github.com/minio/minio-go/v7"}}, // for tests
 
 	// What runs on the machine that is measured.
 	{Path: "internal/device", Own: []string{"internal/trial", "internal/result"}, Foreign: append([]string{"github.com/moby/sys/mountinfo"}, system...), Bare: true},
 	{Path: "internal/environment", Own: []string{"internal/device", "internal/trial", "internal/result"}, Foreign: append([]string{"github.com/prometheus/procfs"}, system...), Bare: true},
 	{Path: "internal/workload", Own: []string{"internal/trial", "internal/result"}, Bare: true},
 	{Path: "internal/workload/engines", Own: []string{"internal/trial", "internal/workload", "internal/workload/fio"}, Bare: true},
-	{Path: "internal/workload/fio", Own: []string{"internal/workload", "internal/device", "internal/trial", "internal/result", "internal/histogram"}, Foreign: system, Bare: true},
+	{
+		Path:    "internal/workload/fio",
+		Own:     []string{"internal/workload", "internal/device", "internal/trial", "internal/result", "internal/histogram", "internal/suggest"},
+		Foreign: system,
+		Bare:    true,
+	},
+	{Path: "internal/workload/fio/seccomptest", Foreign: system, Bare: true}, // for tests
 	{
 		Path:    "internal/runner",
 		Own:     []string{"internal/workload", "internal/device", "internal/environment", "internal/store", "internal/store/dir", "internal/trial", "internal/result"},
@@ -77,7 +86,7 @@ var Rules = []Rule{
 	{Path: "config/crd"}, // embeds the CRDs
 	{
 		Path:    "cmd/storagebench/spec",
-		Own:     []string{"api/v1alpha1", "config/crd", "internal/trial"},
+		Own:     []string{"api/v1alpha1", "config/crd", "internal/trial", "internal/suggest"},
 		Foreign: []string{"k8s.io/apiextensions-apiserver/", "k8s.io/apimachinery/", "sigs.k8s.io/yaml"},
 	},
 	{
@@ -85,12 +94,17 @@ var Rules = []Rule{
 		Own: []string{
 			"cmd/storagebench/spec", "api/v1alpha1", "internal/trial", "internal/plan", "internal/result", "internal/stats", "internal/report",
 			"internal/device", "internal/environment", "internal/runner", "internal/workload", "internal/workload/engines",
-			"internal/store", "internal/store/dir", "internal/store/presigned",
+			"internal/status", "internal/store", "internal/store/dir", "internal/store/presigned",
 		},
-		Foreign: append([]string{"k8s.io/apimachinery/", "sigs.k8s.io/yaml", "github.com/spf13/cobra", "golang.org/x/term"}, system...),
+		Foreign: append([]string{
+			"k8s.io/apimachinery/", "k8s.io/client-go/tools/clientcmd", "sigs.k8s.io/controller-runtime/pkg/client",
+			"github.com/spf13/cobra", "golang.org/x/term",
+		}, system...),
 	},
 
-	// Helpers of tests; nobody imports them.
+	// Programs that are run from the repository, and helpers of tests. Nobody imports them.
+	{Path: "hack/fio-options", Own: []string{"internal/workload/fio"}},
+	{Path: "hack/objects", Own: []string{"internal/store/s3"}},
 	{Path: "test/..."},
 }
 
