@@ -48,6 +48,9 @@ type Options struct {
 	Engines Engines
 	// Timeout bounds the worker; 0: none.
 	Timeout time.Duration
+	// StopGrace is how long a worker that is stopped may take to upload what it
+	// has; 0: 15s, as Kubernetes kills it 30 s after it asked.
+	StopGrace time.Duration
 	// Version of storagebench, for the record.
 	Version string
 

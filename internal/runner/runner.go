@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +18,7 @@ var errTimedOut = errors.New("the timeout has passed")
 const (
 	// finishGrace is for storing what was measured when the deadline has passed.
 	finishGrace = time.Minute
-	// stopGrace is the same when the process is stopped: Kubernetes kills it 30 s
-	// after it asked.
+	// stopGrace is the same when the process is stopped.
 	stopGrace = 15 * time.Second
 )
 
@@ -161,7 +161,7 @@ func (w *worker) finish(ctx context.Context) (string, error) {
 		limit = max(limit, w.started.Add(w.Timeout).Sub(w.Clock.Now()))
 	}
 	if ctx.Err() != nil {
-		limit = stopGrace
+		limit = cmp.Or(w.StopGrace, stopGrace)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()

@@ -25,8 +25,8 @@ type target struct {
 // directoryPrefix begins the name of every directory that a run makes on a target.
 const directoryPrefix = ".storagebench-"
 
-// directoryName is unique to a benchmark and run. Neither a namespace nor a run's
-// ID holds a dot, so that no two benchmarks have names that begin alike.
+// directoryName is unique to a benchmark and run: neither a namespace nor a run's
+// ID holds a dot, and so the name of a benchmark, which can, is what is between.
 func directoryName(b trial.Benchmark, run string) string {
 	return benchmarkPrefix(b) + run
 }
@@ -110,7 +110,7 @@ func removeStale(path, prefix, run string) error {
 	for _, entry := range entries {
 		name, stale := strings.CutPrefix(entry.Name(), prefix)
 		dir := filepath.Join(path, entry.Name())
-		if !stale || name == run || checkOwn(dir) != nil {
+		if !stale || name == run || strings.Contains(name, ".") || checkOwn(dir) != nil {
 			continue
 		}
 		lock, err := lockDirectory(dir)
