@@ -29,10 +29,6 @@ func (r *StorageBenchmarkReconciler) act(ctx context.Context, b *v1alpha1.Storag
 		switch action.Verb {
 		case progress.Acquire:
 			err = r.acquire(ctx, b, action.Node)
-			if err == nil && b.Status.Run.StartedAt == nil {
-				now := metav1.NewTime(r.Clock.Now())
-				b.Status.Run.StartedAt = &now
-			}
 		case progress.Release:
 			var l nodeLease
 			if l, err = r.lease(ctx, action.Node); err == nil && l.Lease != nil {
@@ -65,6 +61,11 @@ func (r *StorageBenchmarkReconciler) startWorker(ctx context.Context, b *v1alpha
 	worker, target, err := p.Worker(name)
 	if err != nil {
 		return err
+	}
+	if b.Status.Run.StartedAt == nil {
+		// Not when the node is taken: an operator that is killed between the two
+		// would leave a run that holds its node and never started.
+		b.Status.Run.StartedAt = new(metav1.NewTime(r.Clock.Now()))
 	}
 	left := b.Status.Run.StartedAt.Add(b.Spec.Timeout.Duration).Sub(r.Clock.Now())
 	in := jobspec.Input{

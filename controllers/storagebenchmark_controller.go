@@ -41,6 +41,7 @@ import (
 // +kubebuilder:rbac:groups="",resources=persistentvolumes;namespaces,verbs=get
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list
 // +kubebuilder:rbac:groups="",resources=events,verbs=list
+// +kubebuilder:rbac:groups="",namespace=storagebench-system,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses,verbs=get
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=storagebench-system,resources=leases,verbs=get;list;watch;create;update;patch;delete

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -102,7 +103,10 @@ func TestTheStoreIsKilledInMidRun(t *testing.T) {
 
 func TestTheStoreIsAwayUntilTheWorkerHasMeasuredEverything(t *testing.T) {
 	l := newLab(t, "restricted")
-	t.Cleanup(func() { l.scale("minio", "minio", 1) })
+	t.Cleanup(func() { // before the namespace goes, also after a failure
+		l.ctx = context.Background()
+		l.scale("minio", "minio", 1)
+	})
 	b := l.benchmark("away", long)
 	pod := l.measuring(b, "ext4.node-a", 1)
 	l.scale("minio", "minio", 0)

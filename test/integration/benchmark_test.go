@@ -311,3 +311,36 @@ func TestNodesAreChosenByWhatTheyCanDo(t *testing.T) {
 		t.Errorf("workers: %+v", w)
 	}
 }
+
+// The operator takes a node's Lease before it writes that the run has started; it
+// can be killed between the two.
+func TestARunThatHoldsItsNodeAndNeverStartedIsCarriedOn(t *testing.T) {
+	l := newLab(t, 1)
+	b := l.benchmark("torn", func(s *v1alpha1.StorageBenchmarkSpec) { s.Suspend = true })
+	l.await(b, v1alpha1.ReasonSuspended)
+	lease := newLease(l.nodes[0])
+	lease.Labels = map[string]string{jobspec.LabelManagedBy: jobspec.ManagedBy}
+	lease.Spec.HolderIdentity = new(fmt.Sprintf("%s/%s/%s", b.Namespace, b.Name, b.UID))
+	if err := api.Create(l.ctx, lease); err != nil {
+		t.Fatal(err)
+	}
+	l.update(b, func(s *v1alpha1.StorageBenchmarkSpec) { s.Suspend = false })
+	l.finish(b, well)
+	l.await(b, v1alpha1.ReasonFinished)
+	l.nothingLeft()
+}
+
+// A Lease whose holder is gone, as its operator was killed for good, is free.
+func TestALeaseOfABenchmarkThatIsGoneIsFree(t *testing.T) {
+	l := newLab(t, 1)
+	lease := newLease(l.nodes[0])
+	lease.Labels = map[string]string{jobspec.LabelManagedBy: jobspec.ManagedBy}
+	lease.Spec.HolderIdentity = new(l.namespace + "/gone/00000000-0000-0000-0000-000000000000")
+	if err := api.Create(l.ctx, lease); err != nil {
+		t.Fatal(err)
+	}
+	b := l.benchmark("next", as)
+	l.finish(b, well)
+	l.await(b, v1alpha1.ReasonFinished)
+	l.nothingLeft()
+}
