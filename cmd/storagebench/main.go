@@ -51,6 +51,13 @@ Exit codes: 0 done, 1 failed, 2 bad input.`,
   storagebench get flush-cost -n storage-lab`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Args:          cobra.ArbitraryArgs, // so that RunE sees a verb that does not exist
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return usage(fmt.Errorf("there is no verb %q", args[0]))
+		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.AddCommand(newRunCommand(), newGetCommand(), newWatchCommand(), newWorkerCommand(), newVersionCommand())
@@ -60,6 +67,24 @@ Exit codes: 0 done, 1 failed, 2 bad input.`,
 // usage marks an error of the command line.
 func usage(err error) error {
 	return &trial.Failure{Class: trial.InvalidSpec, Message: err.Error(), Remedy: "see --help", Err: err}
+}
+
+// noArguments is cobra.NoArgs as an error of the command line.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if err := cobra.NoArgs(cmd, args); err != nil {
+		return usage(err)
+	}
+	return nil
+}
+
+// required returns an error unless all these flags are set.
+func required(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if !cmd.Flags().Changed(name) {
+			return usage(fmt.Errorf("--%s is missing", name))
+		}
+	}
+	return nil
 }
 
 // exitCode says whether the input was bad or something failed.

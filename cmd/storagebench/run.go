@@ -57,8 +57,11 @@ Exit codes: 0 every trial was measured, 1 something failed, 2 bad input.`,
 
   # the summary for a program
   storagebench run -f benchmark.yaml -o json | jq .rows`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := required(cmd, "file"); err != nil {
+				return err
+			}
 			return runHere(cmd.Context(), f, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -68,9 +71,6 @@ Exit codes: 0 every trial was measured, 1 something failed, 2 bad input.`,
 	flags.StringVar(&f.out, "out", "results", "directory for the results")
 	flags.StringVarP(&f.output, "output", "o", "table", "what to print: table or json")
 	flags.StringVar(&f.runID, "run-id", "", "ID of the run, to carry on one that was stopped (default: the time)")
-	if err := cmd.MarkFlagRequired("file"); err != nil {
-		panic(err) // a misspelt name above
-	}
 	return cmd
 }
 

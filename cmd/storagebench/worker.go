@@ -35,8 +35,12 @@ func newWorkerCommand() *cobra.Command {
 Results go to the store through the grant's signed URLs. How far the worker came,
 and why it failed, is written to the receipt. Exit codes: 0 every trial is measured
 and stored; 1 failed; 2 bad input; 143 stopped, to be carried on.`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			err := required(cmd, "plan", "plan-digest", "worker", "target-path", "grant", "spool", "scratch", "receipt")
+			if err != nil {
+				return err
+			}
 			return runWorker(cmd.Context(), f, cmd.ErrOrStderr())
 		},
 	}
@@ -50,11 +54,6 @@ and stored; 1 failed; 2 bad input; 143 stopped, to be carried on.`,
 	flags.StringVar(&f.scratch, "scratch", "", "directory for the tools' own files")
 	flags.StringVar(&f.receipt, "receipt", "", "file for the receipt, such as /dev/termination-log")
 	flags.DurationVar(&f.timeout, "timeout", 0, "when to stop measuring; 0: never")
-	for _, name := range []string{"plan", "plan-digest", "worker", "target-path", "grant", "spool", "scratch", "receipt"} {
-		if err := cmd.MarkFlagRequired(name); err != nil {
-			panic(err) // a misspelt name above
-		}
-	}
 	return cmd
 }
 

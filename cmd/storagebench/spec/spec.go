@@ -63,11 +63,11 @@ func find(r io.Reader) (map[string]any, error) {
 			break
 		}
 		if err != nil {
-			return nil, invalid("", err.Error(), "see the YAML's indentation")
+			return nil, invalid("", oneLine(err), "correct the YAML")
 		}
 		object, err := decode(document)
 		if err != nil {
-			return nil, invalid("", err.Error(), "see the YAML's indentation")
+			return nil, invalid("", oneLine(err), "correct the YAML")
 		}
 		if object == nil {
 			continue
@@ -152,6 +152,9 @@ func child(object map[string]any, name string) map[string]any {
 	object[name] = c
 	return c
 }
+
+// oneLine is an error of the YAML parser, which has several lines.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 func invalid(field, message, remedy string) error {
 	return &trial.Failure{Class: trial.InvalidSpec, Field: field, Message: message, Remedy: remedy}
