@@ -42,7 +42,7 @@ built() {
   read -r name version _ kind where rest <<<"$line"
   inputs=$({
     echo "$rest $(ldflags "$name")"
-    if [ "$kind" = module ]; then cat "$HERE/$where"/go.mod "$HERE/$where"/go.sum "$HERE/$where"/*.go; fi
+    if [ "$kind" = module ]; then find "$HERE/$where" -maxdepth 1 \( -name "go.*" -o -name "*.go" ! -name "*_test.go" \) -print0 | sort -z | xargs -0 cat; fi
   } | sha256sum | cut -c1-10)
   echo "$CACHE/bin/$name-$version-$GO_VERSION-$(uname -m)-$inputs"
 }

@@ -11,6 +11,10 @@ network_up() {
     ip addr replace "${NODE_ADDRESS[$node]}/24" dev "$HOST_BRIDGE"
     ip_bridge "${NODE_BRIDGE[$node]}" "${NODE_PODS[$node]}.1/24"
   done
+  # What no rule or narrower route takes must not leave by the machine's default
+  # route; and a machine without one reaches Services all the same.
+  ip route replace "$SERVICE_NETWORK" dev "$HOST_BRIDGE" src "$API_ADDRESS"
+  ip route replace "$POD_NETWORK" dev "$HOST_BRIDGE" src "$API_ADDRESS"
   remember_sysctls
   sysctl -qw net.ipv4.ip_forward=1
   # Replies between two Pods of one bridge must pass the rules that undo a
