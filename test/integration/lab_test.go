@@ -5,6 +5,7 @@ package integration
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -297,7 +299,9 @@ func (l *lab) end(job *batchv1.Job, pod *corev1.Pod, receipt *trial.Receipt) {
 	if failed {
 		terminated.ExitCode, pod.Status.Phase = 1, corev1.PodFailed
 	}
-	if receipt != nil {
+	if receipt == nil {
+		terminated.ExitCode = 137
+	} else {
 		message, err := receipt.Encode()
 		if err != nil {
 			l.t.Fatal(err)
@@ -308,7 +312,8 @@ func (l *lab) end(job *batchv1.Job, pod *corev1.Pod, receipt *trial.Receipt) {
 	if err := api.Status().Update(l.ctx, pod); err != nil {
 		l.t.Fatal(err)
 	}
-	now := metav1.Now()
+	// The operator may have seen the Pod's end already, and have deleted the Job.
+	now, before := metav1.Now(), job.DeepCopy()
 	job.Status.StartTime = &now
 	condition := func(kind batchv1.JobConditionType) batchv1.JobCondition {
 		return batchv1.JobCondition{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: now}
@@ -320,7 +325,7 @@ func (l *lab) end(job *batchv1.Job, pod *corev1.Pod, receipt *trial.Receipt) {
 		job.Status.Succeeded, job.Status.CompletionTime = 1, &now
 		job.Status.Conditions = []batchv1.JobCondition{condition(batchv1.JobSuccessCriteriaMet), condition(batchv1.JobComplete)}
 	}
-	if err := api.Status().Update(l.ctx, job); err != nil {
+	if err := api.Status().Patch(l.ctx, job, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
 		l.t.Fatal(err)
 	}
 }
@@ -401,3 +406,15 @@ func (l *lab) leaseHolder(node string) string {
 	}
 	return *lease.Spec.HolderIdentity
 }
+
+func quantity(s string) resource.Quantity { return resource.MustParse(s) }
+
+// errNotYet makes an eventually go on.
+func errNotYet(err error) error {
+	if err != nil {
+		return err
+	}
+	return errors.New("not yet")
+}
+
+func nowPlusHour() metav1.Time { return metav1.NewTime(time.Now().Add(time.Hour)) }
