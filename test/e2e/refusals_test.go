@@ -1,0 +1,236 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/jobspec"
+)
+
+// says checks that a message names all of these.
+func says(t *testing.T, message string, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(message, want) {
+			t.Errorf("the message does not say %q: %s", want, message)
+		}
+	}
+}
+
+func TestATargetThatIsTooSmall(t *testing.T) {
+	l := newLab(t, "restricted")
+	b := l.benchmark("small", func(s *v1alpha1.StorageBenchmarkSpec) {
+		s.Workloads = append(s.Workloads, fio("huge", map[string]string{"rw": "write", "size": "2GiB"}))
+	})
+	c := l.ended(b, v1alpha1.ReasonTargetTooSmall)
+	says(t, c.Message, "spec.targets[ext4].storageClass.size", "2.00 GiB")
+	if len(b.Status.Summary) != 1 || b.Status.Summary[0].Trials != 3 {
+		t.Errorf("what the other workload measured is lost: %+v", b.Status.Summary)
+	}
+	l.nothingLeft()
+}
+
+func TestAnEngineThatTheSeccompProfileRefuses(t *testing.T) {
+	l := newLab(t, "restricted")
+	b := l.benchmark("uring", func(s *v1alpha1.StorageBenchmarkSpec) {
+		s.Workloads[0].Fio.Parameters["ioengine"] = "io_uring"
+	})
+	c := l.ended(b, v1alpha1.ReasonEngineRefused)
+	says(t, c.Message, "spec.workloads[mixed].fio", "io_uring", "libaio")
+	l.nothingLeft()
+}
+
+func TestAVolumeThatCannotBeMade(t *testing.T) {
+	l := newLab(t, "restricted")
+	b := l.benchmark("unmade", func(s *v1alpha1.StorageBenchmarkSpec) {
+		s.Targets = []v1alpha1.Target{volume("xfs", "loop-xfs", corev1.PersistentVolumeFilesystem)}
+		s.Targets[0].StorageClass.Size = new(resource.MustParse("64Mi")) // xfs needs 300
+	})
+	c := l.await(b, v1alpha1.ReasonVolumeNotReady)
+	says(t, c.Message, "PersistentVolumeClaim", "300", "StorageClass")
+	if err := api.Delete(l.ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	l.nothingLeft()
+}
+
+func TestANamespaceThatHasNoRoomForThePod(t *testing.T) {
+	l := newLab(t, "restricted")
+	quota := &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: "none"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: quantity("0")}},
+	}
+	if err := api.Create(l.ctx, quota); err != nil {
+		t.Fatal(err)
+	}
+	b := l.benchmark("crowded", func(*v1alpha1.StorageBenchmarkSpec) {})
+	says(t, l.await(b, v1alpha1.ReasonPodRejected).Message, "exceeded quota: none", "quota")
+	if err := api.Delete(l.ctx, quota); err != nil {
+		t.Fatal(err)
+	}
+	// The Job controller tries again by itself.
+	l.ended(b, v1alpha1.ReasonFinished)
+	l.nothingLeft()
+}
+
+func TestAPlanThatSomebodyReplacesIsNotRun(t *testing.T) {
+	l := newLab(t, "restricted")
+	b := l.benchmark("tampered", func(s *v1alpha1.StorageBenchmarkSpec) { s.Trials.Min = 30 })
+	l.measuring(b, "ext4.node-a", 1)
+	plans := &corev1.ConfigMapList{}
+	if err := api.List(l.ctx, plans, client.InNamespace(l.namespace), client.MatchingLabels{jobspec.LabelBenchmark: b.Name}); err != nil || len(plans.Items) != 1 {
+		t.Fatalf("%v: %d plans", err, len(plans.Items))
+	}
+	other := plans.Items[0].DeepCopy()
+	other.ResourceVersion, other.UID = "", ""
+	other.Data["plan.json"] = strings.Replace(other.Data["plan.json"], "32MiB", "64MiB", 1)
+	if err := api.Delete(l.ctx, &plans.Items[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := api.Create(l.ctx, other); err != nil {
+		t.Fatal(err)
+	}
+	l.kill(l.namespace, map[string]string{jobspec.LabelBenchmark: b.Name}) // the next Pod reads it
+	c := l.ended(b, v1alpha1.ReasonPlanTampered)
+	says(t, c.Message, "digest", "ConfigMap")
+	if len(b.Status.Summary) != 1 || b.Status.Summary[0].Trials < 1 {
+		t.Errorf("what was measured before is lost: %+v", b.Status)
+	}
+	l.nothingLeft()
+}
+
+func TestAVolumeThatFillsUpInMidRun(t *testing.T) {
+	l := newLab(t, "restricted")
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: "shared"},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			StorageClassName: new("loop-ext4"), AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: quantity("256Mi")}},
+		},
+	}
+	if err := api.Create(l.ctx, claim); err != nil {
+		t.Fatal(err)
+	}
+	b := l.benchmark("filling", func(s *v1alpha1.StorageBenchmarkSpec) {
+		s.Targets = []v1alpha1.Target{{Name: "ext4", PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: "shared"}}}
+		s.Workloads = []v1alpha1.Workload{fio("append", map[string]string{
+			"rw": "write", "bs": "64k", "size": "100MiB", "rate": "60m", "fallocate": "none", "unlink": "1", "direct": "1", "loops": "1",
+		})}
+		s.Trials.Min = 40
+	})
+	worker := l.measuring(b, "ext4.node-a", 1)
+	filler := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: "filler"},
+		Spec: corev1.PodSpec{
+			NodeName: worker.Spec.NodeName, RestartPolicy: corev1.RestartPolicyOnFailure, SecurityContext: worker.Spec.SecurityContext,
+			Containers: []corev1.Container{{
+				Name: "filler", Image: worker.Spec.Containers[0].Image, SecurityContext: worker.Spec.Containers[0].SecurityContext,
+				Command:      []string{"/usr/bin/dd", "if=/dev/zero", "of=/data/filler", "bs=1M", "count=200"},
+				VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/data"}},
+			}},
+			Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "shared"}}}},
+		},
+	}
+	if err := api.Create(l.ctx, filler); err != nil {
+		t.Fatal(err)
+	}
+	c := l.ended(b, v1alpha1.ReasonNoSpace)
+	says(t, c.Message, "spec.targets[ext4]")
+	if len(b.Status.Summary) != 1 || b.Status.Summary[0].Trials < 1 || len(l.trials(b, "ext4.node-a")) < 2 {
+		t.Errorf("what was measured before is lost: %+v", b.Status)
+	}
+	for _, o := range []client.Object{filler, claim} {
+		if err := api.Delete(l.ctx, o, client.GracePeriodSeconds(0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.nothingLeft()
+}
+
+// hostTargets is what the chart's values of the local cluster allow; the nodes
+// share this machine's file system and loop devices.
+const hostTargets = "/var/lib/storagebench/targets"
+
+func TestADirectoryOfTheNode(t *testing.T) {
+	dir := filepath.Join(hostTargets, "e2e")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatalf("%v (this test runs as root on the machine of the local cluster)", err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	target := func(s *v1alpha1.StorageBenchmarkSpec) {
+		s.Targets = []v1alpha1.Target{{Name: "dir", HostPath: &v1alpha1.HostPathTarget{Path: dir}}}
+	}
+	forbidden := newLab(t, "baseline")
+	b := forbidden.benchmark("dir", target)
+	says(t, forbidden.await(b, v1alpha1.ReasonPodSecurityForbids).Message, "pod-security.kubernetes.io/enforce=privileged")
+
+	l := newLab(t, "privileged")
+	b = l.benchmark("dir", target)
+	l.ended(b, v1alpha1.ReasonFinished)
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left in the directory: %v %v", left, err)
+	}
+	l.nothingLeft()
+}
+
+func TestADeviceOfTheNodeIsNotOverwrittenWhileItHoldsAFileSystem(t *testing.T) {
+	device := loopDevice(t, 256<<20)
+	run(t, "mkfs.ext4", "-q", device)
+	l := newLab(t, "privileged")
+	target := func(s *v1alpha1.StorageBenchmarkSpec) {
+		s.Targets = []v1alpha1.Target{{Name: "disk", BlockDevice: &v1alpha1.BlockDeviceTarget{Path: device, AllowDataDestruction: true}}}
+	}
+	b := l.benchmark("held", target)
+	c := l.ended(b, v1alpha1.ReasonTargetHoldsData)
+	says(t, c.Message, "spec.targets[disk].blockDevice", "ext4", "wipefs")
+	run(t, "e2fsck", "-fn", device) // it is as it was
+
+	run(t, "wipefs", "-qa", device)
+	b = l.benchmark("free", target)
+	l.ended(b, v1alpha1.ReasonFinished)
+	l.nothingLeft()
+}
+
+// loopDevice makes a loop device over a file of the given size.
+func loopDevice(t *testing.T, size int64) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "disk")
+	f, err := os.Create(file)
+	if err == nil {
+		err = f.Truncate(size)
+	}
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	device := strings.TrimSpace(run(t, "losetup", "--find", "--show", file))
+	t.Cleanup(func() {
+		if out, err := exec.Command("losetup", "--detach", device).CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+	return device
+}
+
+func run(t *testing.T, program string, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(program, args...).CombinedOutput()
+	if err != nil {
+		t.Fatal(fmt.Errorf("%s %v: %w: %s", program, args, err, out))
+	}
+	return string(out)
+}
