@@ -59,7 +59,7 @@ minio_bucket() {
 
 addon_ready() {
   local namespace=$1 deployment=$2
-  wait_for 60 "$deployment" kubectl -n "$namespace" rollout status "deployment/$deployment" --timeout=20s || {
+  wait_for 180 "$deployment" kubectl -n "$namespace" rollout status "deployment/$deployment" --timeout=20s || {
     kubectl -n "$namespace" get pods,events >&2 || true
     die "$deployment is not ready"
   }

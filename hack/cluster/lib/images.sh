@@ -179,8 +179,8 @@ project_import() {
 # drop_older_images NODE REF: except those that a container still uses.
 drop_older_images() {
   local old
-  for old in $(ctr_node "$1" images ls -q "name~=^$IMAGE_NAME:"); do
-    [ "$old" != "$2" ] || continue
+  for old in $(ctr_node "$1" images ls -q | grep -E "^($IMAGE_NAME|${BASE_IMAGE%:*}):"); do
+    case $old in "$2" | "$BASE_IMAGE") continue ;; esac
     ctr_node "$1" containers ls -q "image==$old" | grep -q . || ctr_node "$1" images rm "$old" >/dev/null
   done
 }

@@ -82,24 +82,24 @@ our_forward_rules() { iptables-save -t filter 2>/dev/null | grep -c -- "--commen
 
 our_links() { ip -o link show 2>/dev/null | grep -F "alias $LINK_ALIAS" | sed -E 's/^[0-9]+: ([^:@]+).*/\1/' || true; }
 
-# The tables of kube-proxy and of the portmap plugin. The file says that they
-# were not there before.
+# The tables of kube-proxy and of the portmap plugin. They were not there before
+# if the file is, or a bridge of ours.
 our_tables() {
-  [ -e "$STATE/sysctls" ] || return 0
+  [ -e "$STATE/sysctls" ] || [ -n "$(our_links)" ] || return 0
   nft list tables 2>/dev/null | grep -E ' (kube-proxy|cni_hostport)$' | cut -d' ' -f2,3 || true
 }
 
 network_down() {
   local link port table
+  while read -r table; do
+    # shellcheck disable=SC2086  # family and name
+    [ -z "$table" ] || nft delete table $table
+  done <<<"$(our_tables)"
   for link in $(our_links); do
     for port in $(ip -o link show master "$link" | sed -E 's/^[0-9]+: ([^:@]+).*/\1/'); do
       ip link delete "$port" 2>/dev/null || true # it may go with its namespace meanwhile
     done
     ip link delete "$link"
   done
-  while read -r table; do
-    # shellcheck disable=SC2086  # family and name
-    [ -z "$table" ] || nft delete table $table
-  done <<<"$(our_tables)"
   if (($(our_forward_rules))); then forward_rules -D; fi
 }

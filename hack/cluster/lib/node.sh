@@ -161,7 +161,7 @@ node_kill() {
   wait_for 20 "the Pods of $node to end" cgroup_dies "$CGROUP/$node"
   if mountpoint -q "$RUN/namespaces/$node"; then umount "$RUN/namespaces/$node"; fi
   wait_for 10 "the raw volumes of $node to be let go" detach_uppers "$node"
-  rm -rf --one-file-system "${RUN:?}/$node"
+  rm -rf --one-file-system "${RUN:?}/$node" "$STATE/$node/root/run"
 }
 
 cgroup_dies() {

@@ -36,8 +36,8 @@ declare -A NODE_BRIDGE=([node-a]=sbench-a [node-b]=sbench-b)
 
 # Each node sees its own directory at these paths of the host, in a mount
 # namespace of its own: two nodes of one machine must not share the journal of
-# changed tunables, and the kubelet's and CNI's files stay out of the host's.
-NODE_DIRECTORIES=(/var/lib/kubelet /var/lib/cni /var/lib/storagebench /var/log/pods /var/log/containers)
+# changed tunables, and what kubelet, CNI and runc write stays out of the host.
+NODE_DIRECTORIES=(/var/lib/kubelet /var/lib/cni /var/lib/storagebench /var/log/pods /var/log/containers /run/containerd)
 
 BUCKET=storagebench
 MINIO_NAMESPACE=minio

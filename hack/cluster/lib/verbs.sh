@@ -86,15 +86,15 @@ create() {
     containerd_start "$node"
   done
   for node in "${NODES[@]}"; do
-    ready "containerd-$node" 20 ctr_node "$node" version
+    ready "containerd-$node" 60 ctr_node "$node" version
     import_system_images "$node" &
     jobs+=($!)
   done
-  ready etcd 10 true
-  ready kube-apiserver 60 api_ready
+  ready etcd 60 true
+  ready kube-apiserver 120 api_ready
   controllers_start
   for node in "${NODES[@]}"; do kubelet_start "$node"; done
-  wait_for 20 "the API server to take the first objects" addons_apply || die "the cluster's own objects were refused (see above)"
+  wait_for 60 "the API server to take the first objects" addons_apply || die "the cluster's own objects were refused (see above)"
   for job in "${jobs[@]}"; do wait "$job" || fail; done
   say "[start]  nodes"
   components_ready
@@ -114,9 +114,9 @@ create() {
 
 components_ready() {
   local name node
-  ready kube-controller-manager 30 kubectl get --raw /api/v1/namespaces/default/serviceaccounts/default
+  ready kube-controller-manager 60 kubectl get --raw /api/v1/namespaces/default/serviceaccounts/default
   for node in "${NODES[@]}"; do
-    ready "kubelet-$node" 60 kubectl wait --for=condition=Ready --timeout=10s "node/$node"
+    ready "kubelet-$node" 120 kubectl wait --for=condition=Ready --timeout=10s "node/$node"
   done
   for name in kube-scheduler kube-proxy loop-provisioner; do
     alive "$name" || ready "$name" 1 false
@@ -150,7 +150,7 @@ up_revive() {
 node_start() {
   node_prepare "$1"
   containerd_start "$1"
-  ready "containerd-$1" 20 ctr_node "$1" version
+  ready "containerd-$1" 60 ctr_node "$1" version
   kubelet_start "$1"
 }
 

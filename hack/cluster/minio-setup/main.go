@@ -25,7 +25,7 @@ func main() {
 	log.SetPrefix("minio-setup: ")
 	endpoint := flag.String("endpoint", "", "host:port of the server")
 	bucket := flag.String("bucket", "", "the bucket to make")
-	wait := flag.Duration("wait", 30*time.Second, "how long to try")
+	wait := flag.Duration("wait", 60*time.Second, "how long to try")
 	check := flag.String("verify", "", "instead of setting up, try the limited access key: write, read or limits")
 	flag.Parse()
 
