@@ -22,7 +22,7 @@ func (w *worker) resume(ctx context.Context) error {
 		return err
 	}
 	w.summary.Attempts = earlier.Attempts
-	for i, t := range w.Plan.Trials {
+	for _, t := range w.Plan.Trials {
 		d, object, err := w.stored(ctx, t)
 		if err != nil {
 			return err
@@ -35,7 +35,6 @@ func (w *worker) resume(ctx context.Context) error {
 		}
 		w.summary.fold(d, object)
 		w.uploads.stored[object.Key] = true
-		w.report(Event{Step: Reused, Trial: t, Index: i + 1})
 	}
 	return nil
 }
