@@ -140,8 +140,8 @@ func TestAFailureIsSaidOnceAndTheRestIsShown(t *testing.T) {
 	file := writeFile(t, "b.yaml", strings.Replace(header+`spec:
   targets: [{name: here, hostPath: {path: HERE}}]
   workloads:
-  - {name: bad, fio: {parameters: {rw: write, size: 1m, bs: "1000"}}}
-  - {name: good, fio: {parameters: {rw: write, size: 1m}}}
+  - {name: bad, fio: {parameters: {rw: write, size: 1m, bs: "1000", runtime: "1"}}}
+  - {name: good, fio: {parameters: {rw: write, size: 1m, runtime: "1"}}}
   trials: {min: 2}
 `, "HERE", here, 1))
 	stdout, stderr, code := output(t, "run", "-f", file, "--out", out)
