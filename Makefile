@@ -75,12 +75,14 @@ test-unit: ## Run the tests that need nothing but Go
 
 .PHONY: test-system
 test-system: ## Run fio, loop devices and an object store for real, as root
-	@STORAGEBENCH_MINIO=$$(hack/cluster/cluster tools minio)/minio \
-		go test $(RACE) -tags system -count=1 -run '$(RUN)' ./internal/...
+	@bin=$$(hack/cluster/cluster tools minio); STORAGEBENCH_MINIO=$$bin/minio \
+		go test $(RACE) -tags system -count=1 -timeout 20m -run '$(RUN)' ./internal/... ./cmd/storagebench/...
 
 .PHONY: test-integration
 test-integration: ## Run the controllers against a real API server
-	@KUBEBUILDER_ASSETS=$$(hack/cluster/cluster assets) go test $(RACE) -tags integration -count=1 -run '$(RUN)' ./test/integration/...
+	@assets=$$(hack/cluster/cluster assets); bin=$$(hack/cluster/cluster tools minio); \
+		KUBEBUILDER_ASSETS=$$assets STORAGEBENCH_MINIO=$$bin/minio \
+		go test $(RACE) -tags integration -count=1 -run '$(RUN)' ./test/integration/...
 
 .PHONY: test-e2e
 test-e2e: deploy ## Run benchmarks on the cluster (CLUSTER=local or current)

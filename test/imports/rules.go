@@ -52,6 +52,7 @@ var Rules = []Rule{
 
 	// What runs on the machine that is measured.
 	{Path: "internal/device", Own: []string{"internal/trial", "internal/result"}, Foreign: append([]string{"github.com/moby/sys/mountinfo"}, system...), Bare: true},
+	{Path: "internal/device/devicetest"}, // for tests
 	{Path: "internal/environment", Own: []string{"internal/device", "internal/trial", "internal/result"}, Foreign: append([]string{"github.com/prometheus/procfs"}, system...), Bare: true},
 	{Path: "internal/workload", Own: []string{"internal/trial", "internal/result"}, Bare: true},
 	{Path: "internal/workload/engines", Own: []string{"internal/trial", "internal/workload", "internal/workload/fio"}, Bare: true},
