@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -49,10 +50,10 @@ func runKeys(b *v1alpha1.StorageBenchmark) trial.Keys {
 // what stands in the store does.
 func (r *StorageBenchmarkReconciler) settle(ctx context.Context, b *v1alpha1.StorageBenchmark, o *observed, action progress.Action) error {
 	w := workerStatus(b, action.Worker)
-	receipt := lastReceipt(o.pods[w.Name], b.Status.Run.ID, w.Name)
+	receipt := lastReceipt(o.pods[w.Name])
 	w.Attempts = int32(len(o.pods[w.Name]))
 	if receipt == nil {
-		summary, err := r.workerSummary(ctx, b, o, w.Name)
+		summary, err := r.readSummary(ctx, b, o, w.Name)
 		if err != nil {
 			return err
 		}
@@ -92,9 +93,10 @@ func timeoutMessage(b *v1alpha1.StorageBenchmark) string {
 	return fmt.Sprintf("spec.timeout: the run took longer than %s; raise it, or ask for fewer trials or nodes", b.Spec.Timeout.Duration)
 }
 
-// lastReceipt returns the newest receipt of a worker's Pods. It is what a Pod
-// wrote, so only its counts and its failure are used, and never a key.
-func lastReceipt(pods []corev1.Pod, run, worker string) *trial.Receipt {
+// lastReceipt returns the newest receipt of a worker's Pods, which are known by
+// their owner. It is what a Pod wrote, so only its counts and its failure are used,
+// and never a key.
+func lastReceipt(pods []corev1.Pod) *trial.Receipt {
 	var last *trial.Receipt
 	var ended metav1.Time
 	for i := range pods {
@@ -103,8 +105,7 @@ func lastReceipt(pods []corev1.Pod, run, worker string) *trial.Receipt {
 			if t == nil || t.FinishedAt.Before(&ended) {
 				continue
 			}
-			receipt, err := trial.DecodeReceipt(t.Message)
-			if err == nil && receipt.Run == run && receipt.Worker == worker {
+			if receipt, err := trial.DecodeReceipt(t.Message); err == nil {
 				last, ended = receipt, t.FinishedAt
 			}
 		}
@@ -112,23 +113,47 @@ func lastReceipt(pods []corev1.Pod, run, worker string) *trial.Receipt {
 	return last
 }
 
-// workerSummary reads a worker's summary, nil if there is none.
-func (r *StorageBenchmarkReconciler) workerSummary(ctx context.Context, b *v1alpha1.StorageBenchmark, o *observed, worker string) (*result.WorkerSummary, error) {
-	bucket, err := r.openBucket(ctx, o)
+// workerSummary reads what a worker stored: its summary, and the documents of the
+// trials that the summary does not know, as its Pod was killed before it could
+// write it again. Nil means that it stored nothing.
+func workerSummary(ctx context.Context, bucket Bucket, p *trial.Plan, self trial.Worker) (*result.WorkerSummary, error) {
+	summary := result.NewWorkerSummary(p, self)
+	found := false
+	document, err := bucket.Get(ctx, p.Keys().WorkerSummary(self.Name))
+	switch {
+	case err == nil:
+		found = true
+		if err := result.Decode(document, result.WorkerSchema, summary); err != nil {
+			// The trials are worth having without it.
+			summary = result.NewWorkerSummary(p, self)
+		}
+	case !errors.Is(err, store.ErrNotFound):
+		return nil, err
+	}
+	keys, err := bucket.List(ctx, p.Keys().Trials(self.Name))
 	if err != nil {
 		return nil, err
 	}
-	document, err := bucket.Get(ctx, runKeys(b).WorkerSummary(worker))
-	if errors.Is(err, store.ErrNotFound) {
+	for _, t := range p.Trials {
+		key := p.Keys().Trial(self.Name, t.ID)
+		if summary.Has(t.ID) || !slices.Contains(keys, key) {
+			continue
+		}
+		document, err := bucket.Get(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		d := &result.Trial{}
+		if err := result.Decode(document, result.TrialSchema, d); err != nil || !d.BelongsTo(p, self, t) {
+			continue // whoever wrote it, it is no trial of this run
+		}
+		found = true
+		summary.Fold(d, result.Object{Key: key, Bytes: len(document), Digest: trial.Digest(document)})
+	}
+	if !found {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, unstored(o, err)
-	}
-	summary := &result.WorkerSummary{}
-	if err := result.Decode(document, result.WorkerSchema, summary); err != nil {
-		return nil, err
-	}
+	summary.Sort(p.Trials)
 	return summary, nil
 }
 
@@ -153,6 +178,27 @@ func unstored(o *observed, err error) error {
 	return failure
 }
 
+// readSummary reads a worker's summary where the plan is not at hand.
+func (r *StorageBenchmarkReconciler) readSummary(ctx context.Context, b *v1alpha1.StorageBenchmark, o *observed, name string) (*result.WorkerSummary, error) {
+	p, err := r.buildPlan(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	self, _, err := p.Worker(name)
+	if err != nil {
+		return nil, err
+	}
+	bucket, err := r.openBucket(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	summary, err := workerSummary(ctx, bucket, p, self)
+	if err != nil {
+		return nil, unstored(o, err)
+	}
+	return summary, nil
+}
+
 // conclude folds the workers' summaries into the run's, stores it, and records
 // the end of the run.
 func (r *StorageBenchmarkReconciler) conclude(ctx context.Context, b *v1alpha1.StorageBenchmark, o *observed) error {
@@ -167,9 +213,9 @@ func (r *StorageBenchmarkReconciler) conclude(ctx context.Context, b *v1alpha1.S
 	var workers []result.WorkerSummary
 	run := b.Status.Run
 	for i := range run.Workers {
-		summary, err := r.workerSummary(ctx, b, o, run.Workers[i].Name)
+		summary, err := workerSummary(ctx, bucket, p, p.Workers[i])
 		if err != nil {
-			return err
+			return unstored(o, err)
 		}
 		if summary == nil {
 			continue

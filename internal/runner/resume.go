@@ -33,7 +33,7 @@ func (w *worker) resume(ctx context.Context) error {
 		if d.Outcome == result.Failed {
 			w.failed[t.Workload] = true
 		}
-		w.summary.fold(d, object)
+		w.summary.Fold(d, object)
 		w.uploads.stored[object.Key] = true
 	}
 	return nil
@@ -70,7 +70,7 @@ func (w *worker) stored(ctx context.Context, t trial.Trial) (*result.Trial, resu
 		w.Log.Warn("a stored trial cannot be read and is run again", "trial", t.ID, "error", err)
 		return nil, result.Object{}, nil
 	}
-	if d.Benchmark != w.Plan.Benchmark || d.Run != w.Plan.Run || d.Worker != w.worker || d.Trial != t {
+	if !d.BelongsTo(w.Plan, w.worker, t) {
 		w.Log.Warn("a stored trial is another run's and is run again", "trial", t.ID, "run", d.Run)
 		return nil, result.Object{}, nil
 	}
@@ -89,7 +89,7 @@ func (w *worker) announce(ctx context.Context) error {
 		StartedAt:    w.started,
 		ResumedAfter: len(w.summary.Trials),
 	})
-	body, err := encode(w.summary.WorkerSummary)
+	body, err := encode(w.summary)
 	if err != nil {
 		return err
 	}

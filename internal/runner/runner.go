@@ -36,9 +36,9 @@ func Run(ctx context.Context, o Options) trial.Receipt {
 		measuring, stop = context.WithDeadlineCause(ctx, w.started.Add(o.Timeout), errTimedOut)
 	}
 	defer stop()
-	w.summary.fail(w.measure(measuring))
+	w.summary.Fail(w.measure(measuring))
 	receipt.SummaryDigest, err = w.finish(ctx)
-	w.summary.fail(err)
+	w.summary.Fail(err)
 	receipt.Stored = len(w.uploads.stored)
 	receipt.Failure = w.summary.Failure
 	return receipt
@@ -51,7 +51,7 @@ type worker struct {
 	target  trial.Target
 	keys    trial.Keys
 	started time.Time
-	summary *summary
+	summary *result.WorkerSummary
 	uploads *uploader
 	// prepared and failed are keyed by workload.
 	prepared map[string]bool
@@ -73,7 +73,7 @@ func newWorker(o Options) (*worker, error) {
 		target:   target,
 		keys:     o.Plan.Keys(),
 		started:  o.Clock.Now(),
-		summary:  newSummary(o.Plan, self),
+		summary:  result.NewWorkerSummary(o.Plan, self),
 		uploads:  uploads,
 		prepared: map[string]bool{},
 		failed:   map[string]bool{},
@@ -112,7 +112,7 @@ func (w *worker) keepFiles(ctx context.Context) bool {
 func (w *worker) trials(ctx context.Context, target *target) error {
 	for i, t := range w.Plan.Trials {
 		switch {
-		case w.summary.has(t.ID):
+		case w.summary.Has(t.ID):
 			w.report(Event{Step: Reused, Trial: t, Index: i + 1})
 			continue
 		case w.failed[t.Workload]:
@@ -150,7 +150,7 @@ func (w *worker) keep(ctx context.Context, d *result.Trial, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	w.summary.fold(d, object)
+	w.summary.Fold(d, object)
 	return w.uploads.attempt(ctx)
 }
 
@@ -167,9 +167,9 @@ func (w *worker) finish(ctx context.Context) (string, error) {
 	defer cancel()
 	w.report(Event{Step: Uploading, Index: len(w.summary.Trials)})
 	err := w.uploads.drain(ctx)
-	w.summary.sort(w.Plan.Trials)
-	w.summary.fail(err)
-	body, encodeErr := encode(w.summary.WorkerSummary)
+	w.summary.Sort(w.Plan.Trials)
+	w.summary.Fail(err)
+	body, encodeErr := encode(w.summary)
 	if encodeErr != nil {
 		return "", errors.Join(err, encodeErr)
 	}

@@ -35,7 +35,7 @@ func TestATargetThatIsTooSmall(t *testing.T) {
 		s.Workloads = append(s.Workloads, fio("huge", map[string]string{"rw": "write", "size": "2GiB"}))
 	})
 	c := l.ended(b, v1alpha1.ReasonTargetTooSmall)
-	says(t, c.Message, "spec.targets[ext4].storageClass.size", "2.00 GiB")
+	says(t, c.Message, "spec.targets[ext4].storageClass.size", "2 GiB")
 	if len(b.Status.Summary) != 1 || b.Status.Summary[0].Trials != 3 {
 		t.Errorf("what the other workload measured is lost: %+v", b.Status.Summary)
 	}

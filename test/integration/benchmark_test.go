@@ -204,7 +204,7 @@ func TestAWorkerWithoutAReceiptIsJudgedByWhatItStored(t *testing.T) {
 	job := l.job(b)
 	l.store(b, job, well)
 	l.end(job, l.pod(job, func(*corev1.Pod) {}), nil)
-	// The other node's were killed after the first trial.
+	// The other node's were killed after the first trial, before the summary knew it.
 	l.eventually("the second worker starts", func() error {
 		if next := l.job(b); next.Name == job.Name {
 			return fmt.Errorf("it is still %s", next.Name)
@@ -213,8 +213,17 @@ func TestAWorkerWithoutAReceiptIsJudgedByWhatItStored(t *testing.T) {
 	})
 	job = l.job(b)
 	l.store(b, job, func(s *result.WorkerSummary, _ *trial.Receipt) { s.Trials = s.Trials[:1] })
+	p := l.plan(job)
+	self, _, err := p.Worker(job.Labels[jobspec.LabelWorker])
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.put(p.Keys().WorkerSummary(self.Name), result.NewWorkerSummary(p, self))
 	l.end(job, l.pod(job, func(*corev1.Pod) {}), nil)
 	c := l.await(b, v1alpha1.ReasonWorkerLost)
+	if len(b.Status.Summary) != 2 || b.Status.Summary[1].Trials != 1 || b.Status.Summary[1].Operations[0].Latency == nil {
+		t.Errorf("the stored trial is not in the summary: %+v", b.Status.Summary)
+	}
 	if b.Status.Run.Progress != "3/4" || b.Status.Run.Workers[0].Phase != v1alpha1.WorkerDone || !strings.Contains(c.Message, "without a receipt") {
 		t.Errorf("%+v %+v", c, b.Status.Run)
 	}

@@ -252,7 +252,10 @@ func (l *lab) store(b *v1alpha1.StorageBenchmark, job *batchv1.Job, ending func(
 	receipt := &trial.Receipt{Run: p.Run, Worker: worker.Name, Planned: len(p.Trials), Stored: len(p.Trials)}
 	ending(s, receipt)
 	for _, tr := range s.Trials {
-		l.put(p.Keys().Trial(worker.Name, tr.ID), tr)
+		l.put(p.Keys().Trial(worker.Name, tr.ID), result.Trial{
+			Schema: result.TrialSchema, Benchmark: p.Benchmark, Run: p.Run, Worker: worker, Trial: tr.Trial, Attempt: 1, Outcome: tr.Outcome,
+			Measurement: result.Measurement{Metrics: tr.Metrics, Histograms: result.Histograms{"read": h}},
+		})
 	}
 	l.put(p.Keys().WorkerSummary(worker.Name), s)
 	return receipt
