@@ -127,8 +127,8 @@ bench-overhead: ## Compare storagebench's numbers with those of fio run by hand
 	@hack/bench/overhead
 
 .PHONY: bench-latency
-bench-latency: ## Measure how long the operator takes between its steps
-	@hack/bench/latency
+bench-latency: deploy ## Measure what the operator adds to a benchmark's start and end
+	@. hack/env.sh && go run ./hack/bench/latency
 
 ##@ Release
 
