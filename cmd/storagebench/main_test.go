@@ -52,9 +52,10 @@ func output(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-func writeFile(t *testing.T, name, content string) string {
+// benchmark writes a file for run -f.
+func benchmark(t *testing.T, content string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
+	path := filepath.Join(t.TempDir(), "b.yaml")
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func TestBadInputIsNamedAndExitsWith2(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			args := c.args
 			if c.file != "" {
-				args = append([]string{"run", "-f", writeFile(t, "b.yaml", c.file), "--out", t.TempDir()}, c.args...)
+				args = append([]string{"run", "-f", benchmark(t, c.file), "--out", t.TempDir()}, c.args...)
 			}
 			stdout, stderr, code := output(t, args...)
 			if code != exitInvalid || stdout != "" {

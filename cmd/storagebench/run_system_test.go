@@ -35,7 +35,7 @@ const twoTargets = header + `spec:
 
 func TestRunMeasuresHereWhatTheClusterWould(t *testing.T) {
 	here, fast, out := t.TempDir(), t.TempDir(), t.TempDir()
-	file := writeFile(t, "b.yaml", strings.Replace(twoTargets, "HERE", here, 1))
+	file := benchmark(t, strings.Replace(twoTargets, "HERE", here, 1))
 	stdout, stderr, code := output(t, "run", "-f", file, "--target", "fast="+fast, "--out", out, "--run-id", "one")
 	if code != exitDone {
 		t.Fatalf("exit code %d\n%s", code, stderr)
@@ -80,7 +80,7 @@ func TestRunMeasuresHereWhatTheClusterWould(t *testing.T) {
 
 func TestARunThatIsStoppedIsCarriedOn(t *testing.T) {
 	here, out := t.TempDir(), t.TempDir()
-	file := writeFile(t, "b.yaml", strings.Replace(header+`spec:
+	file := benchmark(t, strings.Replace(header+`spec:
   targets: [{name: here, hostPath: {path: HERE}}]
   workloads: [{name: w, fio: {parameters: {rw: randread, size: 4m, runtime: "2", time_based: "1"}}}]
   trials: {min: 3}
@@ -116,7 +116,7 @@ func TestARunThatIsStoppedIsCarriedOn(t *testing.T) {
 func TestRunOnABlockDevice(t *testing.T) {
 	disk, out := devicetest.Loop(t, 32<<20), t.TempDir()
 	const workloads = "  workloads: [{name: w, fio: {parameters: {rw: randread, runtime: \"1\"}}}]\n  trials: {min: 1}\n"
-	consented := writeFile(t, "b.yaml", header+"spec:\n  targets: [{name: disk, blockDevice: {path: "+disk+", allowDataDestruction: true}}]\n"+workloads)
+	consented := benchmark(t, header+"spec:\n  targets: [{name: disk, blockDevice: {path: "+disk+", allowDataDestruction: true}}]\n"+workloads)
 	if _, stderr, code := output(t, "run", "-f", consented, "--out", out); code != exitDone {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
@@ -129,7 +129,7 @@ func TestRunOnABlockDevice(t *testing.T) {
 	}
 	devicetest.Run(t, "fsck.ext4", "-n", disk)
 
-	class := writeFile(t, "b.yaml", header+"spec:\n  targets: [{name: disk, storageClass: {name: gold, volumeMode: Block}}]\n"+workloads)
+	class := benchmark(t, header+"spec:\n  targets: [{name: disk, storageClass: {name: gold, volumeMode: Block}}]\n"+workloads)
 	if _, stderr, code := output(t, "run", "-f", class, "--target", "disk="+disk, "--out", out); code != exitInvalid || !strings.Contains(stderr, "allowDataDestruction") {
 		t.Errorf("without consent: exit code %d\n%s", code, stderr)
 	}
@@ -137,7 +137,7 @@ func TestRunOnABlockDevice(t *testing.T) {
 
 func TestAFailureIsSaidOnceAndTheRestIsShown(t *testing.T) {
 	here, out := t.TempDir(), t.TempDir()
-	file := writeFile(t, "b.yaml", strings.Replace(header+`spec:
+	file := benchmark(t, strings.Replace(header+`spec:
   targets: [{name: here, hostPath: {path: HERE}}]
   workloads:
   - {name: bad, fio: {parameters: {rw: write, size: 1m, bs: "1000", runtime: "1"}}}

@@ -63,7 +63,7 @@ func refuseSignature(ctx context.Context, path, field string) error {
 	cmd := exec.CommandContext(ctx, "blkid", "--probe", "--output", "export", "--", path)
 	out, err := cmd.Output()
 	exit, exited := errors.AsType[*exec.ExitError](err)
-	found := "something"
+	var found string
 	switch {
 	case err == nil:
 		found = signature(string(out))

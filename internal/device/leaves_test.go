@@ -39,8 +39,8 @@ const mounts = `20 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw,errors=rem
 32 20 0:40 /sub /btrfs rw - btrfs /dev/sdb rw,space_cache
 33 20 0:41 / /tank/bench rw - zfs tank/bench rw,xattr
 34 20 0:42 / /net rw - nfs4 server:/export rw,vers=4.2
-35 20 0:43 / /tmp rw - tmpfs tmpfs rw
-36 20 0:44 / /over rw - overlay overlay rw,lowerdir=/l,upperdir=/data/upper,workdir=/data/work
+35 20 0:43 / /tmp rw - tmpfs none rw
+36 20 0:44 / /over rw - overlay none rw,lowerdir=/l,upperdir=/data/upper,workdir=/data/work
 37 20 7:3 / /loop rw - ext4 /dev/loop3 rw
 38 30 259:0 / /data/nvme rw - xfs /dev/nvme0n1 rw
 39 20 252:0 / /rbd rw - xfs /dev/rbd0 rw
@@ -48,7 +48,7 @@ const mounts = `20 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw,errors=rem
 41 20 0:45 / /fuse rw - fuse.s3fs s3fs rw
 42 20 0:46 / /shadowed rw - tmpfs one rw
 43 20 8:1 / /shadowed rw - ext4 /dev/sda1 rw
-44 20 0:47 / /self rw - overlay overlay rw,upperdir=/self/upper`
+44 20 0:47 / /self rw - overlay none rw,upperdir=/self/upper`
 
 func fakeSystem(t *testing.T) System {
 	t.Helper()

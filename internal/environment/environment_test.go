@@ -73,7 +73,7 @@ func TestWhatCanBeReadIsRecorded(t *testing.T) {
 	root := tree(t, map[string]string{
 		"proc/cpuinfo":        "processor\t: 0\nmodel name\t: Lab CPU\n\nprocessor\t: 1\nmodel name\t: Lab CPU\n",
 		"proc/meminfo":        "MemTotal: 1024 kB",
-		"proc/self/mountinfo": "20 1 0:5 / / rw,noatime - tmpfs tmpfs rw",
+		"proc/self/mountinfo": "20 1 0:5 / / rw,noatime - tmpfs none rw",
 		"proc/self/cgroup":    "0::/",
 	})
 	dir := t.TempDir()

@@ -104,7 +104,10 @@ func decode(document []byte) (map[string]any, error) {
 	if err := json.Unmarshal(converted, &object); err != nil {
 		return nil, fmt.Errorf("a document is not an object: %w", err)
 	}
-	return normalise(object).(map[string]any), nil
+	for key, value := range object {
+		object[key] = normalise(value)
+	}
+	return object, nil
 }
 
 // normalise makes whole numbers integers, as the API machinery has them.

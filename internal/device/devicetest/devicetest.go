@@ -4,6 +4,7 @@
 package devicetest
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,7 +16,7 @@ import (
 // Run runs a program and returns its output. The test fails if the program does.
 func Run(t *testing.T, argv ...string) string {
 	t.Helper()
-	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), argv[0], argv[1:]...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", strings.Join(argv, " "), err, out)
 	}
@@ -64,7 +65,9 @@ func requireRoot(t *testing.T) {
 }
 
 func cleanUp(t *testing.T, argv ...string) {
-	if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
+	t.Helper()
+	// The test's own context has ended.
+	if out, err := exec.CommandContext(context.Background(), argv[0], argv[1:]...).CombinedOutput(); err != nil {
 		t.Errorf("%s: %v\n%s", fmt.Sprint(argv), err, out)
 	}
 }

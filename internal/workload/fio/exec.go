@@ -1,7 +1,6 @@
 package fio
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,7 +22,7 @@ const (
 	maxOutput = 256 << 20
 	// maxStderr is what is kept of stderr, from its end.
 	maxStderr = 16 << 10
-	// stopWait is how long fio may take to stop before it is killed.
+	// stopWait is how long fio may take to end after SIGTERM before it is killed.
 	stopWait = 10 * time.Second
 )
 
@@ -45,15 +45,17 @@ func execute(ctx context.Context, program string, env workload.Env, dir, jobFile
 	if err := os.Remove(output); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return invocation{}, fmt.Errorf("fio: %w", err)
 	}
-	cmd := exec.Command(program,
+	cmd := exec.CommandContext(ctx, program,
 		"--output-format=json+", "--output="+output, "--eta=never",
 		"--max-jobs="+strconv.FormatUint(threads+1, 10), input)
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LANG=C", "HOME=" + env.Scratch, "TMPDIR=" + env.Scratch}
 	stderr := &tail{limit: maxStderr}
 	cmd.Stdout, cmd.Stderr = io.Discard, stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = stopWait
 	inv := invocation{argv: cmd.Args}
-	inv.err = supervise(ctx, cmd)
+	inv.err = supervise(cmd)
 	inv.stderr = stderr.String()
 
 	var err error
@@ -64,45 +66,21 @@ func execute(ctx context.Context, program string, env workload.Env, dir, jobFile
 	return inv, nil
 }
 
-// supervise starts cmd in a process group of its own and returns when it, and all
-// of the group, has ended.
-func supervise(ctx context.Context, cmd *exec.Cmd) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	// If this program is killed, the kernel kills fio: without Pdeathsig it would
-	// go on writing to the target. The signal is tied to the thread that forks,
-	// which must therefore live until fio has ended.
+// supervise runs cmd so that it ends when this program does. Its jobs are threads,
+// so that the one process is all there is to end.
+func supervise(cmd *exec.Cmd) error {
+	// Ctrl-C on a terminal is for this program, which stops fio itself. If this
+	// program is killed, the kernel kills fio: it would go on writing to the
+	// target. That signal is tied to the thread that forks, which must therefore
+	// live until fio has ended.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	started, done := make(chan error, 1), make(chan error, 1)
+	ended := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			done <- cmd.Wait()
-		}
+		ended <- cmd.Run()
 	}()
-	if err := <-started; err != nil {
-		return err
-	}
-	group := -cmd.Process.Pid
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	_ = syscall.Kill(group, syscall.SIGTERM) // fails only if it has ended
-	timer := time.NewTimer(stopWait)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
-		_ = syscall.Kill(group, syscall.SIGKILL)
-		<-done
-	}
-	return ctx.Err()
+	return <-ended
 }
 
 func readBounded(path string, limit int64) ([]byte, error) {
@@ -118,26 +96,26 @@ func readBounded(path string, limit int64) ([]byte, error) {
 	return b, err
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of what is written to it. It has no method but these two:
+// io.Copy would find its way around Write through a ReadFrom.
 type tail struct {
 	limit int
-	bytes.Buffer
-	cut bool
+	kept  []byte
+	cut   bool
 }
 
 // Write never fails, so that the process is never stopped by a full pipe.
 func (t *tail) Write(p []byte) (int, error) {
-	n := len(p)
-	t.Buffer.Write(p)
-	if over := t.Len() - t.limit; over > 0 {
-		t.Next(over)
+	t.kept = append(t.kept, p...)
+	if over := len(t.kept) - t.limit; over > 0 {
+		t.kept = append(t.kept[:0], t.kept[over:]...)
 		t.cut = true
 	}
-	return n, nil
+	return len(p), nil
 }
 
 func (t *tail) String() string {
-	s := string(bytes.ToValidUTF8(t.Bytes(), []byte("?")))
+	s := strings.ToValidUTF8(string(t.kept), "?")
 	if t.cut {
 		return "…" + s
 	}

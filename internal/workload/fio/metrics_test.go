@@ -2,6 +2,7 @@ package fio
 
 import (
 	"errors"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -105,7 +106,7 @@ func TestTextBeforeTheDocumentIsKeptApart(t *testing.T) {
 func TestStderrIsCutAtItsBeginning(t *testing.T) {
 	w := &tail{limit: 10}
 	for _, s := range []string{"0123456789", "abc", strings.Repeat("x", 100), "end"} {
-		if n, err := w.Write([]byte(s)); n != len(s) || err != nil {
+		if n, err := io.Copy(w, strings.NewReader(s)); n != int64(len(s)) || err != nil {
 			t.Fatalf("wrote %d, %v", n, err)
 		}
 	}
@@ -117,7 +118,7 @@ func TestStderrIsCutAtItsBeginning(t *testing.T) {
 func FuzzOutput(f *testing.F) {
 	f.Add([]byte(`fio: x{"fio version":"fio-3.33","jobs":[` + clone("a", 0, 10, 10, `"1000":10`) + `]}`))
 	f.Add([]byte(`{"fio version":"x","jobs":[{"jobname":"a","read":{"clat_ns":{"bins":{"-1":1}}}}]}`))
-	f.Fuzz(func(t *testing.T, output []byte) {
+	f.Fuzz(func(_ *testing.T, output []byte) {
 		d, _, err := parseOutput(output)
 		if err == nil {
 			fold(d, []job{{name: "a"}})

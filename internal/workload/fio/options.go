@@ -33,119 +33,147 @@ const (
 // options is the allow-list, by section of the reference. Nothing in it can name
 // a path outside the target, start a program, or change the node.
 func options() []group {
-	block := size(1, maxBlock)
 	return []group{
-		{"What is done", []allowed{
-			{name: "rw", aliases: []string{"readwrite"}, syntax: oneOf("read", "write", "randread", "randwrite", "rw", "readwrite", "randrw", "trim", "randtrim", "trimwrite"), about: "the pattern; fio's default is read"},
-			{name: "bs", aliases: []string{"blocksize"}, syntax: list(block), about: "size of an I/O; fio's default is 4k"},
-			{name: "bsrange", aliases: []string{"blocksize_range"}, syntax: list(sizeRange(block)), about: "sizes drawn from a range"},
-			{name: "bssplit", syntax: list(sizeSplit(block)), about: "a mix of sizes"},
-			{name: "blockalign", aliases: []string{"ba"}, syntax: list(block), about: "alignment of random offsets; default: bs"},
-			{name: "bs_unaligned", aliases: []string{"blocksize_unaligned"}, syntax: flag(), about: "sizes of a range need not be multiples of its minimum"},
-			{name: "rwmixread", syntax: integer(0, 100), about: "percentage of reads in a mix; default 50"},
-			{name: "rwmixwrite", syntax: integer(0, 100), about: "percentage of writes in a mix"},
-			{name: "random_distribution", syntax: distribution(), about: "how random offsets are distributed; default random"},
-			{name: "percentage_random", syntax: list(integer(0, 100)), about: "percentage of I/Os at random offsets"},
-			{name: "norandommap", syntax: flag(), about: "do not keep track of blocks that were visited"},
-			{name: "softrandommap", syntax: boolean(), about: "go on without the map if there is no memory for it"},
-			{name: "random_generator", syntax: oneOf("tausworthe", "lfsr", "tausworthe64"), about: "generator of offsets"},
-			{name: "randrepeat", syntax: boolean(), about: "same sequence in every trial; setting it turns off the seed that differs for each repeat"},
-			{name: "allrandrepeat", syntax: boolean(), about: "as randrepeat, for every random choice"},
-			{name: "randseed", syntax: integer(0, math.MaxInt32), about: "seed; default: one for each repeat, the same on every target and node"},
-			{name: "loops", syntax: integer(1, 10_000), about: "how often the job is done in a trial"},
-			{name: "number_ios", syntax: integer(1, anyNumber), about: "end after so many I/Os"},
-			{name: "description", syntax: oneWord(), about: "a word or two for people, joined with - or _"},
-		}},
-		{"Where and how much", []allowed{
-			{name: "filename", syntax: fileNames(), mode: trial.Filesystem, about: "files to use, shared by jobs that name the same; default: files of the job's own"},
-			{name: "size", syntax: sizeOrPercent(), about: "size of the job's files together, or of the part of the device; a percentage needs a block device"},
-			{name: "io_size", aliases: []string{"io_limit"}, syntax: sizeOrPercent(), about: "bytes to read or write, if not size"},
-			{name: "filesize", syntax: size(1, maxSize), mode: trial.Filesystem, about: "size of each file"},
-			{name: "nrfiles", aliases: []string{"nr_files"}, syntax: integer(1, maxFiles), mode: trial.Filesystem, about: "number of files of each clone"},
-			{name: "openfiles", syntax: integer(1, maxFiles), mode: trial.Filesystem, about: "number of files that are open at a time"},
-			{name: "file_service_type", syntax: oneOf("random", "roundrobin", "sequential"), mode: trial.Filesystem, about: "which file is next"},
-			{name: "offset", syntax: size(0, maxSize), about: "first byte"},
-			{name: "offset_increment", syntax: size(0, maxSize), about: "distance between the offsets of clones"},
-			{name: "fallocate", syntax: oneOf("none", "native", "posix", "keep", "truncate", "0", "1"), mode: trial.Filesystem, about: "how space is reserved; default native"},
-			{name: "overwrite", syntax: boolean(), mode: trial.Filesystem, about: "write files before the first trial, so that writes never allocate"},
-			{name: "create_on_open", syntax: boolean(), mode: trial.Filesystem, about: "create files when they are opened"},
-			{name: "create_serialize", syntax: boolean(), mode: trial.Filesystem, about: "create files one after the other"},
-			{name: "create_fsync", syntax: boolean(), mode: trial.Filesystem, about: "sync files after creation"},
-			{name: "unlink", syntax: boolean(), mode: trial.Filesystem, about: "remove the files after the job"},
-			{name: "unlink_each_loop", syntax: boolean(), mode: trial.Filesystem, about: "remove the files after each loop"},
-		}},
-		{"How I/O is issued", []allowed{
-			{name: "ioengine", syntax: oneOf("libaio", "io_uring", "psync", "sync", "vsync", "pvsync", "pvsync2", "posixaio", "mmap"), about: "how I/O is issued; default libaio for parameters, psync in a job file"},
-			{name: "iodepth", syntax: integer(1, 65536), about: "I/Os in flight of each clone; default 1; synchronous engines have 1 whatever it says"},
-			{name: "iodepth_batch", aliases: []string{"iodepth_batch_submit"}, syntax: integer(0, 65536), about: "I/Os submitted at once"},
-			{name: "iodepth_batch_complete_min", aliases: []string{"iodepth_batch_complete"}, syntax: integer(0, 65536), about: "completions to wait for"},
-			{name: "iodepth_batch_complete_max", syntax: integer(0, 65536), about: "completions to fetch at most"},
-			{name: "iodepth_low", syntax: integer(1, 65536), about: "depth at which the queue is filled again"},
-			{name: "io_submit_mode", syntax: oneOf("inline", "offload"), about: "offload keeps submission on time when completions are late"},
-			{name: "serialize_overlap", syntax: boolean(), about: "no two I/Os in flight at overlapping offsets"},
-			{name: "direct", syntax: boolean(), about: "bypass the page cache; default 1 for parameters, 0 in a job file"},
-			{name: "buffered", syntax: boolean(), about: "the opposite of direct"},
-			{name: "sync", syntax: oneOf("0", "1", "none", "sync", "dsync"), about: "open with O_SYNC or O_DSYNC"},
-			{name: "fsync", syntax: integer(0, anyNumber), about: "fsync after so many writes"},
-			{name: "fdatasync", syntax: integer(0, anyNumber), about: "fdatasync after so many writes"},
-			{name: "end_fsync", syntax: boolean(), about: "fsync at the end of the job"},
-			{name: "fsync_on_close", syntax: boolean(), about: "fsync when a file is closed"},
-			{name: "invalidate", syntax: boolean(), about: "drop the file's cached pages before the job; default 1"},
-			{name: "pre_read", syntax: boolean(), about: "read the files into the cache before the job"},
-			{name: "fadvise_hint", syntax: oneOf("0", "1", "random", "sequential"), about: "what the kernel is told of the pattern"},
-			{name: "hipri", syntax: flag(), about: "polled completions (io_uring, pvsync2)"},
-			{name: "fixedbufs", syntax: flag(), about: "registered buffers (io_uring)"},
-			{name: "registerfiles", syntax: flag(), about: "registered files (io_uring)"},
-			{name: "nonvectored", syntax: boolean(), about: "read and write instead of readv and writev (io_uring)"},
-			{name: "mem", aliases: []string{"iomem"}, syntax: oneOf("malloc", "mmap"), about: "where buffers come from"},
-			{name: "iomem_align", aliases: []string{"mem_align"}, syntax: size(1, 2<<20), about: "alignment of buffers"},
-			{name: "write_hint", syntax: oneOf("none", "short", "medium", "long", "extreme"), about: "expected lifetime of what is written"},
-		}},
-		{"How long, and in which order", []allowed{
-			{name: "runtime", aliases: []string{"timeout"}, syntax: duration(time.Second, maxRuntime), about: "end after this time; default 30s for parameters"},
-			{name: "time_based", syntax: flag(), about: "run for all of runtime even if size is done"},
-			{name: "ramp_time", syntax: duration(time.Second, maxRuntime), about: "run this long before measuring"},
-			{name: "startdelay", aliases: []string{"start_delay"}, syntax: duration(time.Second, maxRuntime), about: "begin this much later"},
-			{name: "stonewall", aliases: []string{"wait_for_previous"}, syntax: flag(), about: "wait for the jobs above; without it, jobs run together"},
-			{name: "exitall", syntax: flag(), about: "end all jobs when one ends"},
-			{name: "numjobs", syntax: integer(1, maxClones), about: "clones of the job; their results are merged"},
-			{name: "thread", syntax: mustBe("1"), about: "jobs are always threads: /dev/shm is too small in a Pod for processes"},
-			{name: "cpus_allowed", syntax: cpus(), about: "CPUs to run on"},
-			{name: "cpus_allowed_policy", syntax: oneOf("shared", "split"), about: "whether clones share those CPUs"},
-		}},
-		{"How fast", []allowed{
-			{name: "rate", syntax: list(size(1, maxSize)), about: "bytes per second at most"},
-			{name: "rate_iops", syntax: list(integer(1, anyNumber)), about: "I/Os per second at most"},
-			{name: "rate_process", syntax: oneOf("linear", "poisson"), about: "evenly, or as random arrivals"},
-			{name: "thinktime", syntax: duration(time.Microsecond, maxThink), about: "pause between I/Os"},
-			{name: "thinktime_spin", syntax: duration(time.Microsecond, maxThink), about: "part of the pause that burns CPU"},
-			{name: "thinktime_blocks", syntax: integer(1, anyNumber), about: "I/Os between pauses"},
-			{name: "latency_target", syntax: duration(time.Microsecond, maxThink), about: "find the depth that stays below this latency"},
-			{name: "latency_window", syntax: duration(time.Microsecond, maxThink), about: "how long that is tried"},
-			{name: "latency_percentile", syntax: float(0, 100), about: "percentage of I/Os that must stay below it"},
-		}},
-		{"What is written", []allowed{
-			{name: "refill_buffers", syntax: flag(), about: "new random data for each write"},
-			{name: "scramble_buffers", syntax: boolean(), about: "change each block a little; default 1"},
-			{name: "zero_buffers", syntax: flag(), about: "write zeros, which many systems do not store"},
-			{name: "buffer_compress_percentage", syntax: integer(0, 100), about: "how compressible the data is"},
-			{name: "buffer_compress_chunk", syntax: size(512, maxBlock), about: "unit of that"},
-			{name: "dedupe_percentage", syntax: integer(0, 100), about: "share of identical blocks"},
-			{name: "verify", syntax: oneOf("md5", "crc64", "crc32c", "crc32c-intel", "crc32", "crc16", "crc7", "xxhash", "sha512", "sha256", "sha1", "sha3-256"), about: "write checksums, and check them when reading"},
-			{name: "do_verify", syntax: boolean(), about: "read back and check after writing"},
-			{name: "verify_fatal", syntax: boolean(), about: "end at the first mismatch"},
-			{name: "verify_backlog", syntax: integer(1, anyNumber), about: "check after so many blocks"},
-		}},
-		{"What is recorded", []allowed{
-			{name: "gtod_reduce", syntax: boolean(), about: "fewer clock readings; no latencies"},
-			{name: "disable_lat", syntax: boolean(), about: "no total latencies"},
-			{name: "disable_clat", syntax: boolean(), about: "no completion latencies, and so no latency metrics"},
-			{name: "disable_slat", syntax: boolean(), about: "no submission latencies"},
-			{name: "disable_bw_measurement", aliases: []string{"disable_bw"}, syntax: boolean(), about: "no samples of bandwidth"},
-			{name: "group_reporting", syntax: flag(), about: "accepted and dropped: every job is reported by its name"},
-			{name: "new_group", syntax: flag(), about: "accepted and dropped, as group_reporting"},
-			{name: "clocksource", syntax: oneOf("gettimeofday", "clock_gettime", "cpu"), about: "clock for latencies"},
-		}},
+		{"What is done", patterns()},
+		{"Where and how much", places()},
+		{"How I/O is issued", issuing()},
+		{"How long, and in which order", timing()},
+		{"How fast", rates()},
+		{"What is written", contents()},
+		{"What is recorded", records()},
+	}
+}
+
+func patterns() []allowed {
+	block := size(1, maxBlock)
+	return []allowed{
+		{name: "rw", aliases: []string{"readwrite"}, syntax: oneOf("read", "write", "randread", "randwrite", "rw", "readwrite", "randrw", "trim", "randtrim", "trimwrite"), about: "the pattern; fio's default is read"},
+		{name: "bs", aliases: []string{"blocksize"}, syntax: list(block), about: "size of an I/O; fio's default is 4k"},
+		{name: "bsrange", aliases: []string{"blocksize_range"}, syntax: list(sizeRange(block)), about: "sizes drawn from a range"},
+		{name: "bssplit", syntax: list(sizeSplit(block)), about: "a mix of sizes"},
+		{name: "blockalign", aliases: []string{"ba"}, syntax: list(block), about: "alignment of random offsets; default: bs"},
+		{name: "bs_unaligned", aliases: []string{"blocksize_unaligned"}, syntax: flag(), about: "sizes of a range need not be multiples of its minimum"},
+		{name: "rwmixread", syntax: integer(0, 100), about: "percentage of reads in a mix; default 50"},
+		{name: "rwmixwrite", syntax: integer(0, 100), about: "percentage of writes in a mix"},
+		{name: "random_distribution", syntax: distribution(), about: "how random offsets are distributed; default random"},
+		{name: "percentage_random", syntax: list(integer(0, 100)), about: "percentage of I/Os at random offsets"},
+		{name: "norandommap", syntax: flag(), about: "do not keep track of blocks that were visited"},
+		{name: "softrandommap", syntax: boolean(), about: "go on without the map if there is no memory for it"},
+		{name: "random_generator", syntax: oneOf("tausworthe", "lfsr", "tausworthe64"), about: "generator of offsets"},
+		{name: "randrepeat", syntax: boolean(), about: "same sequence in every trial; setting it turns off the seed that differs for each repeat"},
+		{name: "allrandrepeat", syntax: boolean(), about: "as randrepeat, for every random choice"},
+		{name: "randseed", syntax: integer(0, math.MaxInt32), about: "seed; default: one for each repeat, the same on every target and node"},
+		{name: "loops", syntax: integer(1, 10_000), about: "how often the job is done in a trial"},
+		{name: "number_ios", syntax: integer(1, anyNumber), about: "end after so many I/Os"},
+		{name: "description", syntax: oneWord(), about: "a word or two for people, joined with - or _"},
+	}
+}
+
+func places() []allowed {
+	return []allowed{
+		{name: "filename", syntax: fileNames(), mode: trial.Filesystem, about: "files to use, shared by jobs that name the same; default: files of the job's own"},
+		{name: "size", syntax: sizeOrPercent(), about: "size of the job's files together, or of the part of the device; a percentage needs a block device"},
+		{name: "io_size", aliases: []string{"io_limit"}, syntax: sizeOrPercent(), about: "bytes to read or write, if not size"},
+		{name: "filesize", syntax: size(1, maxSize), mode: trial.Filesystem, about: "size of each file"},
+		{name: "nrfiles", aliases: []string{"nr_files"}, syntax: integer(1, maxFiles), mode: trial.Filesystem, about: "number of files of each clone"},
+		{name: "openfiles", syntax: integer(1, maxFiles), mode: trial.Filesystem, about: "number of files that are open at a time"},
+		{name: "file_service_type", syntax: oneOf("random", "roundrobin", "sequential"), mode: trial.Filesystem, about: "which file is next"},
+		{name: "offset", syntax: size(0, maxSize), about: "first byte"},
+		{name: "offset_increment", syntax: size(0, maxSize), about: "distance between the offsets of clones"},
+		{name: "fallocate", syntax: oneOf("none", "native", "posix", "keep", "truncate", "0", "1"), mode: trial.Filesystem, about: "how space is reserved; default native"},
+		{name: "overwrite", syntax: boolean(), mode: trial.Filesystem, about: "write files before the first trial, so that writes never allocate"},
+		{name: "create_on_open", syntax: boolean(), mode: trial.Filesystem, about: "create files when they are opened"},
+		{name: "create_serialize", syntax: boolean(), mode: trial.Filesystem, about: "create files one after the other"},
+		{name: "create_fsync", syntax: boolean(), mode: trial.Filesystem, about: "sync files after creation"},
+		{name: "unlink", syntax: boolean(), mode: trial.Filesystem, about: "remove the files after the job"},
+		{name: "unlink_each_loop", syntax: boolean(), mode: trial.Filesystem, about: "remove the files after each loop"},
+	}
+}
+
+func issuing() []allowed {
+	return []allowed{
+		{name: "ioengine", syntax: oneOf("libaio", "io_uring", "psync", "sync", "vsync", "pvsync", "pvsync2", "posixaio", "mmap"), about: "how I/O is issued; default libaio for parameters, psync in a job file"},
+		{name: "iodepth", syntax: integer(1, 65536), about: "I/Os in flight of each clone; default 1; synchronous engines have 1 whatever it says"},
+		{name: "iodepth_batch", aliases: []string{"iodepth_batch_submit"}, syntax: integer(0, 65536), about: "I/Os submitted at once"},
+		{name: "iodepth_batch_complete_min", aliases: []string{"iodepth_batch_complete"}, syntax: integer(0, 65536), about: "completions to wait for"},
+		{name: "iodepth_batch_complete_max", syntax: integer(0, 65536), about: "completions to fetch at most"},
+		{name: "iodepth_low", syntax: integer(1, 65536), about: "depth at which the queue is filled again"},
+		{name: "io_submit_mode", syntax: oneOf("inline", "offload"), about: "offload keeps submission on time when completions are late"},
+		{name: "serialize_overlap", syntax: boolean(), about: "no two I/Os in flight at overlapping offsets"},
+		{name: "direct", syntax: boolean(), about: "bypass the page cache; default 1 for parameters, 0 in a job file"},
+		{name: "buffered", syntax: boolean(), about: "the opposite of direct"},
+		{name: "sync", syntax: oneOf("0", "1", "none", "sync", "dsync"), about: "open with O_SYNC or O_DSYNC"},
+		{name: "fsync", syntax: integer(0, anyNumber), about: "fsync after so many writes"},
+		{name: "fdatasync", syntax: integer(0, anyNumber), about: "fdatasync after so many writes"},
+		{name: "end_fsync", syntax: boolean(), about: "fsync at the end of the job"},
+		{name: "fsync_on_close", syntax: boolean(), about: "fsync when a file is closed"},
+		{name: "invalidate", syntax: boolean(), about: "drop the file's cached pages before the job; default 1"},
+		{name: "pre_read", syntax: boolean(), about: "read the files into the cache before the job"},
+		{name: "fadvise_hint", syntax: oneOf("0", "1", "random", "sequential"), about: "what the kernel is told of the pattern"},
+		{name: "hipri", syntax: flag(), about: "polled completions (io_uring, pvsync2)"},
+		{name: "fixedbufs", syntax: flag(), about: "registered buffers (io_uring)"},
+		{name: "registerfiles", syntax: flag(), about: "registered files (io_uring)"},
+		{name: "nonvectored", syntax: boolean(), about: "read and write instead of readv and writev (io_uring)"},
+		{name: "mem", aliases: []string{"iomem"}, syntax: oneOf("malloc", "mmap"), about: "where buffers come from"},
+		{name: "iomem_align", aliases: []string{"mem_align"}, syntax: size(1, 2<<20), about: "alignment of buffers"},
+		{name: "write_hint", syntax: oneOf("none", "short", "medium", "long", "extreme"), about: "expected lifetime of what is written"},
+	}
+}
+
+func timing() []allowed {
+	return []allowed{
+		{name: "runtime", aliases: []string{"timeout"}, syntax: duration(time.Second, maxRuntime), about: "end after this time; default 30s for parameters"},
+		{name: "time_based", syntax: flag(), about: "run for all of runtime even if size is done"},
+		{name: "ramp_time", syntax: duration(time.Second, maxRuntime), about: "run this long before measuring"},
+		{name: "startdelay", aliases: []string{"start_delay"}, syntax: duration(time.Second, maxRuntime), about: "begin this much later"},
+		{name: "stonewall", aliases: []string{"wait_for_previous"}, syntax: flag(), about: "wait for the jobs above; without it, jobs run together"},
+		{name: "exitall", syntax: flag(), about: "end all jobs when one ends"},
+		{name: "numjobs", syntax: integer(1, maxClones), about: "clones of the job; their results are merged"},
+		{name: "thread", syntax: mustBe("1"), about: "jobs are always threads: /dev/shm is too small in a Pod for processes"},
+		{name: "cpus_allowed", syntax: cpus(), about: "CPUs to run on"},
+		{name: "cpus_allowed_policy", syntax: oneOf("shared", "split"), about: "whether clones share those CPUs"},
+	}
+}
+
+func rates() []allowed {
+	return []allowed{
+		{name: "rate", syntax: list(size(1, maxSize)), about: "bytes per second at most"},
+		{name: "rate_iops", syntax: list(integer(1, anyNumber)), about: "I/Os per second at most"},
+		{name: "rate_process", syntax: oneOf("linear", "poisson"), about: "evenly, or as random arrivals"},
+		{name: "thinktime", syntax: duration(time.Microsecond, maxThink), about: "pause between I/Os"},
+		{name: "thinktime_spin", syntax: duration(time.Microsecond, maxThink), about: "part of the pause that burns CPU"},
+		{name: "thinktime_blocks", syntax: integer(1, anyNumber), about: "I/Os between pauses"},
+		{name: "latency_target", syntax: duration(time.Microsecond, maxThink), about: "find the depth that stays below this latency"},
+		{name: "latency_window", syntax: duration(time.Microsecond, maxThink), about: "how long that is tried"},
+		{name: "latency_percentile", syntax: float(0, 100), about: "percentage of I/Os that must stay below it"},
+	}
+}
+
+func contents() []allowed {
+	return []allowed{
+		{name: "refill_buffers", syntax: flag(), about: "new random data for each write"},
+		{name: "scramble_buffers", syntax: boolean(), about: "change each block a little; default 1"},
+		{name: "zero_buffers", syntax: flag(), about: "write zeros, which many systems do not store"},
+		{name: "buffer_compress_percentage", syntax: integer(0, 100), about: "how compressible the data is"},
+		{name: "buffer_compress_chunk", syntax: size(512, maxBlock), about: "unit of that"},
+		{name: "dedupe_percentage", syntax: integer(0, 100), about: "share of identical blocks"},
+		{name: "verify", syntax: oneOf("md5", "crc64", "crc32c", "crc32c-intel", "crc32", "crc16", "crc7", "xxhash", "sha512", "sha256", "sha1", "sha3-256"), about: "write checksums, and check them when reading"},
+		{name: "do_verify", syntax: boolean(), about: "read back and check after writing"},
+		{name: "verify_fatal", syntax: boolean(), about: "end at the first mismatch"},
+		{name: "verify_backlog", syntax: integer(1, anyNumber), about: "check after so many blocks"},
+	}
+}
+
+func records() []allowed {
+	return []allowed{
+		{name: "gtod_reduce", syntax: boolean(), about: "fewer clock readings; no latencies"},
+		{name: "disable_lat", syntax: boolean(), about: "no total latencies"},
+		{name: "disable_clat", syntax: boolean(), about: "no completion latencies, and so no latency metrics"},
+		{name: "disable_slat", syntax: boolean(), about: "no submission latencies"},
+		{name: "disable_bw_measurement", aliases: []string{"disable_bw"}, syntax: boolean(), about: "no samples of bandwidth"},
+		{name: "group_reporting", syntax: flag(), about: "accepted and dropped: every job is reported by its name"},
+		{name: "new_group", syntax: flag(), about: "accepted and dropped, as group_reporting"},
+		{name: "clocksource", syntax: oneOf("gettimeofday", "clock_gettime", "cpu"), about: "clock for latencies"},
 	}
 }
 

@@ -55,10 +55,7 @@ A value in the second column is what fio itself calls it; see fio's manual for t
 	for _, g := range options() {
 		fmt.Fprintf(b, "\n## %s\n\n| Option | Value | Meaning |\n|---|---|---|\n", g.title)
 		for _, o := range g.options {
-			name := "`" + o.name + "`"
-			for _, alias := range o.aliases {
-				name += ", `" + alias + "`"
-			}
+			name := "`" + strings.Join(append([]string{o.name}, o.aliases...), "`, `") + "`"
 			about := o.about
 			switch o.mode {
 			case trial.Filesystem:

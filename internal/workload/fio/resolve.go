@@ -169,21 +169,29 @@ func (c catalogue) refuse(o option) error {
 func (j job) checkWhole(mode trial.Mode) error {
 	switch {
 	case j.on("time_based") && !j.has("runtime"):
-		return &lineError{j.line, fmt.Sprintf("job %s is time_based and has no runtime", j.name), "add runtime=30s"}
+		return &lineError{j.line, j.title() + " is time_based and has no runtime", "add runtime=30s"}
 	case mode == trial.Filesystem && (strings.HasSuffix(j.options["size"], "%") || strings.HasSuffix(j.options["io_size"], "%")):
-		return &lineError{j.line, fmt.Sprintf("job %s has a size in percent, which files do not have before they are written", j.name), "give a size such as 10GiB; percentages are for block devices"}
+		return &lineError{j.line, j.title() + " has a size in percent, which files do not have before they are written", "give a size such as 10GiB; percentages are for block devices"}
 	case mode == trial.Filesystem && j.line > 0 && !j.has("size") && !j.has("filesize"):
-		return &lineError{j.line, fmt.Sprintf("job %s has no size", j.name), "add size=1GiB, or as much as the job needs"}
+		return &lineError{j.line, j.title() + " has no size", "add size=1GiB, or as much as the job needs"}
 	case mode == trial.Filesystem && strings.Contains(j.pattern(), "trim"):
-		return &lineError{j.line, fmt.Sprintf("job %s has rw=%s, which files do not support", j.name, j.options["rw"]), "trim needs a block device: a target with blockDevice, or volumeMode: Block"}
+		return &lineError{j.line, fmt.Sprintf("%s has rw=%s, which files do not support", j.title(), j.options["rw"]), "trim needs a block device: a target with blockDevice, or volumeMode: Block"}
 	case j.has("direct") && j.has("buffered") && j.options["direct"] == j.options["buffered"]:
-		return &lineError{j.line, fmt.Sprintf("job %s has direct=%s and buffered=%[2]s, which contradict each other", j.name, j.options["direct"]), "remove one"}
+		return &lineError{j.line, fmt.Sprintf("%s has direct=%s and buffered=%[2]s, which contradict each other", j.title(), j.options["direct"]), "remove one"}
 	case j.has("filename") && j.has("nrfiles"):
-		return &lineError{j.line, fmt.Sprintf("job %s has both filename and nrfiles", j.name), "remove one: the number of files is that of the names"}
+		return &lineError{j.line, j.title() + " has both filename and nrfiles", "remove one: the number of files is that of the names"}
 	case mode == trial.Filesystem && !j.has("filesize") && j.has("size") && number(j.options["size"])/j.files() < j.minBlock():
-		return &lineError{j.line, fmt.Sprintf("job %s has files of %s and blocks of %s", j.name, human(number(j.options["size"])/j.files()), human(j.minBlock())), "raise size or lower bs"}
+		return &lineError{j.line, fmt.Sprintf("%s has files of %s and blocks of %s", j.title(), human(number(j.options["size"])/j.files()), human(j.minBlock())), "raise size or lower bs"}
 	}
 	return nil
+}
+
+// title is what messages call the job.
+func (j job) title() string {
+	if j.line == 0 {
+		return "the job" // of parameters, which has no name of its own
+	}
+	return "job " + j.name
 }
 
 func (j job) has(name string) bool { _, ok := j.options[name]; return ok }

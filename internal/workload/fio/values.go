@@ -315,7 +315,7 @@ func parseTime(v string, unit time.Duration) (time.Duration, error) {
 			"us": time.Microsecond, "usec": time.Microsecond, "ms": time.Millisecond, "msec": time.Millisecond,
 			"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour,
 		}
-		known := false
+		var known bool
 		if unit, known = units[strings.ToLower(v[end:])]; !known {
 			return 0, fmt.Errorf("%q has an unknown unit of time: fio knows us, ms, s, m, h and d, and takes any other for microseconds", clip(v))
 		}
