@@ -122,6 +122,9 @@ func (w *walk) visit(link string, depth int) {
 	if kind := remote(d.Name, dir); kind != "" {
 		w.note("%s is %s: its disks are on another machine", d.Name, kind)
 	}
+	if strings.HasPrefix(d.Name, "zd") {
+		w.note("%s is a ZFS volume: the disks of its pool are not shown by sysfs", d.Name)
+	}
 	if d.Backing != "" {
 		w.note("%s is a loop device on the file %s", d.Name, d.Backing)
 	}

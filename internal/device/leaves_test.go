@@ -48,6 +48,7 @@ const mounts = `20 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw,errors=rem
 41 20 0:45 / /fuse rw - fuse.s3fs s3fs rw
 42 20 0:46 / /shadowed rw - tmpfs one rw
 43 20 8:1 / /shadowed rw - ext4 /dev/sda1 rw
+45 20 230:0 / /zvol rw - ext4 /dev/zd0 rw
 44 20 0:47 / /self rw - overlay none rw,upperdir=/self/upper`
 
 func fakeSystem(t *testing.T) System {
@@ -80,6 +81,8 @@ func fakeSystem(t *testing.T) System {
 		"sys/devices/virtual/block/md0/slaves/sdb":          "->sys/devices/ata/sdb",
 		"sys/devices/virtual/block/loop3/loop/backing_file": "/var/disk.img",
 		"sys/devices/pci/nvme0n1/device/transport":          "tcp",
+		"sys/dev/block/230:0":                               "->sys/devices/virtual/block/zd0",
+		"sys/devices/virtual/block/zd0/size":                "8",
 		"sys/devices/rbd/rbd0/size":                         "8",
 		"sys/devices/platform/host3/session1/sdc/device":    "->sys/devices/platform/host3/session1/target",
 		"sys/devices/platform/host3/session1/target/x":      "",
@@ -104,6 +107,7 @@ func TestLeafDisksOfAPath(t *testing.T) {
 		"/loop":            {"loop3", "loop device on the file /var/disk.img"},
 		"/rbd":             {"rbd0", "Ceph RBD"},
 		"/iscsi":           {"sdc", "iSCSI"},
+		"/zvol":            {"zd0", "ZFS volume"},
 		"/fuse":            {"", "on another machine"},
 		"/shadowed/x":      {"sda", ""},
 	} {

@@ -20,6 +20,15 @@ func check(t *testing.T, c config, mode trial.Mode) error {
 	return Engine{}.Check(raw, mode)
 }
 
+func parameters(pairs ...string) config {
+	c := config{Parameters: map[string]string{}}
+	for _, pair := range pairs {
+		name, value, _ := strings.Cut(pair, "=")
+		c.Parameters[name] = value
+	}
+	return c
+}
+
 // failure is what Check says of a job file.
 func failure(t *testing.T, err error) *trial.Failure {
 	t.Helper()

@@ -77,15 +77,6 @@ func measureOnce(t *testing.T, env workload.Env) *result.Measurement {
 	return m
 }
 
-func parameters(pairs ...string) config {
-	c := config{Parameters: map[string]string{}}
-	for _, pair := range pairs {
-		name, value, _ := strings.Cut(pair, "=")
-		c.Parameters[name] = value
-	}
-	return c
-}
-
 func TestFioAcceptsEveryAllowedOption(t *testing.T) {
 	examples := map[string]string{
 		"size or percentage": "1m", "size": "4k", "range of sizes, as 4k-64k; up to three for read,write,trim": "4k-8k,4k-16k",
@@ -487,13 +478,14 @@ func TestBlockDevices(t *testing.T) {
 	for name, c := range map[string]struct {
 		config config
 		filled int64 // bytes from the start that must hold data
+		marked bool  // whether what is written to its start afterwards stays, as nothing is prefilled again
 	}{
-		"the default size":     {parameters("rw=randread", "runtime=1"), 64 << 20 / 10 * 8 >> 20 << 20},
-		"half of it":           {parameters("rw=randread", "size=50%", "runtime=1"), 32 << 20},
-		"a part":               {parameters("rw=randrw", "size=8m", "offset=4m", "runtime=1"), 12 << 20},
-		"all of it, by a file": {config{JobFile: "[a]\nrw=randread\nruntime=1\ndirect=1"}, 64 << 20},
-		"nothing is read":      {parameters("rw=randwrite", "size=1m", "runtime=1"), 0},
-		"trims":                {parameters("rw=randtrim", "size=1m", "runtime=1"), 0},
+		"the default size":     {parameters("rw=randread", "runtime=1"), 64 << 20 / 10 * 8 >> 20 << 20, true},
+		"half of it":           {parameters("rw=randread", "size=50%", "runtime=1"), 32 << 20, true},
+		"a part":               {parameters("rw=randrw", "size=8m", "offset=4m", "runtime=1"), 12 << 20, true},
+		"all of it, by a file": {config{JobFile: "[a]\nrw=randread\nruntime=1\ndirect=1"}, 64 << 20, true},
+		"nothing is read":      {parameters("rw=randwrite", "size=1m", "offset=1m", "runtime=1"), 0, true},
+		"trims":                {parameters("rw=randtrim", "size=1m", "runtime=1"), 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			device := devicetest.Loop(t, 64<<20)
@@ -508,7 +500,12 @@ func TestBlockDevices(t *testing.T) {
 			if bytes.Contains(content[:c.filled], make([]byte, 4096)) || bytes.Trim(content[c.filled:], "\x00") != nil && len(bytes.Trim(content[c.filled:], "\x00")) > 0 {
 				t.Errorf("not exactly the first %d bytes were written", c.filled)
 			}
+			mark := bytes.Repeat([]byte("mark"), 1024)
+			writeAt(t, device, mark)
 			m := measureOnce(t, env)
+			if content, err = os.ReadFile(device); err != nil || c.marked != bytes.HasPrefix(content, mark) {
+				t.Errorf("written again: %t, %v", !bytes.HasPrefix(content, mark), err)
+			}
 			if m.DirectIO.Effective != result.Direct || len(m.Metrics) == 0 {
 				t.Errorf("%+v, %v", m.DirectIO, m.Metrics)
 			}
@@ -520,6 +517,18 @@ func TestBlockDevices(t *testing.T) {
 			t.Errorf("got %+v", f)
 		}
 	})
+}
+
+func writeAt(t *testing.T, device string, content []byte) {
+	t.Helper()
+	f, err := os.OpenFile(device, os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.Write(content)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestDirectIOIsWhatTheTargetMakesOfIt(t *testing.T) {
