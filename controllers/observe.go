@@ -255,7 +255,7 @@ func (r *StorageBenchmarkReconciler) warning(ctx context.Context, namespace, uid
 	case "FailedScheduling":
 		return &progress.Trouble{Reason: v1alpha1.ReasonPodUnschedulable, Message: message + "; change spec.placement or make room"}, nil
 	default:
-		return &progress.Trouble{Reason: v1alpha1.ReasonVolumeNotReady, Message: message + "; see to the StorageClass and the node"}, nil
+		return &progress.Trouble{Reason: v1alpha1.ReasonVolumeNotReady, Message: message + "; see to the target, its StorageClass and the node"}, nil
 	}
 }
 

@@ -169,7 +169,11 @@ func (l *lab) ended(b *v1alpha1.StorageBenchmark, reason string) metav1.Conditio
 		}
 		return nil
 	})
-	return l.await(b, reason)
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady)
+	if c == nil || c.Reason != reason {
+		l.t.Fatalf("%s ended with %+v, want %s", b.Name, c, reason)
+	}
+	return *c
 }
 
 // stored returns the keys of a run's objects, relative to the run.

@@ -159,30 +159,67 @@ func TestAVolumeThatFillsUpInMidRun(t *testing.T) {
 	l.nothingLeft()
 }
 
-// hostTargets is what the chart's values of the local cluster allow; the nodes
-// share this machine's file system and loop devices.
+// hostTargets is what the chart's values of the local cluster allow.
 const hostTargets = "/var/lib/storagebench/targets"
 
 func TestADirectoryOfTheNode(t *testing.T) {
-	dir := filepath.Join(hostTargets, "e2e")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatalf("%v (this test runs as root on the machine of the local cluster)", err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	target := func(s *v1alpha1.StorageBenchmarkSpec) {
-		s.Targets = []v1alpha1.Target{{Name: "dir", HostPath: &v1alpha1.HostPathTarget{Path: dir}}}
+		s.Targets = []v1alpha1.Target{{Name: "dir", HostPath: &v1alpha1.HostPathTarget{Path: hostTargets + "/e2e"}}}
 	}
 	forbidden := newLab(t, "baseline")
 	b := forbidden.benchmark("dir", target)
 	says(t, forbidden.await(b, v1alpha1.ReasonPodSecurityForbids).Message, "pod-security.kubernetes.io/enforce=privileged")
 
 	l := newLab(t, "privileged")
+	missing := l.benchmark("missing", target)
+	says(t, l.await(missing, v1alpha1.ReasonVolumeNotReady).Message, hostTargets+"/e2e", "is not a directory")
+	if err := api.Delete(l.ctx, missing); err != nil {
+		t.Fatal(err)
+	}
+	l.onNode("mkdir", "/host/e2e")
 	b = l.benchmark("dir", target)
 	l.ended(b, v1alpha1.ReasonFinished)
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("left in the directory: %v %v", left, err)
-	}
+	l.onNode("rmdir", "/host/e2e") // it is as empty as it was
 	l.nothingLeft()
+}
+
+// onNode runs a program on node-a, as root, with hostTargets at /host.
+func (l *lab) onNode(program string, args ...string) {
+	l.t.Helper()
+	operator := &corev1.PodList{}
+	if err := api.List(l.ctx, operator, client.InNamespace(operatorNamespace)); err != nil || len(operator.Items) == 0 {
+		l.t.Fatalf("no operator: %v", err)
+	}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: program},
+		Spec: corev1.PodSpec{
+			NodeName: "node-a", RestartPolicy: corev1.RestartPolicyNever,
+			SecurityContext: &corev1.PodSecurityContext{RunAsUser: new(int64(0))},
+			Containers: []corev1.Container{{
+				Name: "admin", Image: operator.Items[0].Spec.Containers[0].Image, Command: append([]string{"/usr/bin/" + program}, args...),
+				VolumeMounts: []corev1.VolumeMount{{Name: "host", MountPath: "/host"}},
+			}},
+			Volumes: []corev1.Volume{{Name: "host", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{
+				Path: hostTargets, Type: new(corev1.HostPathDirectoryOrCreate),
+			}}}},
+		},
+	}
+	if err := api.Create(l.ctx, pod); err != nil {
+		l.t.Fatal(err)
+	}
+	l.eventually(program+" has run", func() error {
+		err := api.Get(l.ctx, client.ObjectKeyFromObject(pod), pod)
+		if pod.Status.Phase == corev1.PodFailed {
+			l.t.Fatalf("%s %v failed: %+v", program, args, pod.Status)
+		}
+		if err == nil && pod.Status.Phase != corev1.PodSucceeded {
+			err = fmt.Errorf("%s", pod.Status.Phase)
+		}
+		return err
+	})
+	if err := api.Delete(l.ctx, pod, client.GracePeriodSeconds(0)); err != nil {
+		l.t.Fatal(err)
+	}
 }
 
 func TestADeviceOfTheNodeIsNotOverwrittenWhileItHoldsAFileSystem(t *testing.T) {
