@@ -124,7 +124,7 @@ demo: ## From nothing to a measured StorageClass, on this machine
 
 .PHONY: bench-overhead
 bench-overhead: ## Compare storagebench's numbers with those of fio run by hand
-	@hack/bench/overhead
+	@go run ./hack/bench/overhead
 
 .PHONY: bench-latency
 bench-latency: deploy ## Measure what the operator adds to a benchmark's start and end
