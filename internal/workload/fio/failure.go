@@ -59,6 +59,9 @@ func diagnose(env workload.Env, jobs []job, e ending) error {
 	case engine != "":
 		f.Class, f.Field = trial.EngineRefused, optionField(env, "ioengine")
 		f.Message, f.Remedy = fmt.Sprintf("ioengine=%s is refused here: %s", engine, e.said()), engineRemedy(engine, e.errno)
+	case e.errno == syscall.EINVAL && strings.Contains(e.messages, "does not support O_DIRECT"):
+		f.Class, f.Field = trial.EngineRefused, optionField(env, "direct")
+		f.Message, f.Remedy = "the target refuses direct=1: "+e.said(), "set direct=0 and measure the page cache as well"
 	case e.errno == syscall.EINVAL && strings.Contains(e.messages, "Invalid argument: ") && slices.ContainsFunc(jobs, job.direct):
 		f.Class, f.Field = trial.EngineRefused, optionField(env, "direct")
 		f.Message = "direct=1 is refused here with these sizes: " + e.said()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,9 +54,12 @@ func roomOn(env workload.Env, jobs []job) (uint64, error) {
 		n, err := device.Size(env.Device)
 		return n, unusable(env, err)
 	}
-	_, free, err := device.Space(env.Dir)
+	size, free, err := device.Space(env.Dir)
 	if err != nil {
 		return 0, unusable(env, err)
+	}
+	if size == 0 {
+		return math.MaxUint64, nil // a file system that does not know how large it is
 	}
 	own, err := existing(env, jobs)
 	return free + own, err

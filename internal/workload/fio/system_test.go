@@ -556,6 +556,23 @@ func TestDirectIOIsWhatTheTargetMakesOfIt(t *testing.T) {
 	}
 }
 
+func TestDirectIOThatIsRefusedIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	devicetest.Mount(t, dir, "ramfs", "ramfs") // which has no size either
+	env := newEnv(t, dir, parameters("rw=write", "size=1m", "runtime=1"))
+	if err := (Engine{}).Prepare(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	m, err := Engine{}.Run(t.Context(), env)
+	f, ok := errors.AsType[*trial.Failure](err)
+	if !ok || f.Class != trial.EngineRefused || f.Field != "spec.workloads[w].fio.parameters.direct" || !strings.Contains(f.Remedy, "direct=0") {
+		t.Errorf("got %+v", err)
+	}
+	if m == nil || m.DirectIO.Effective != result.DirectRefused {
+		t.Errorf("the measurement is %+v", m)
+	}
+}
+
 func TestToolsAreNamedWithVersions(t *testing.T) {
 	if v := (Engine{}).Tools(t.Context())["fio"]; !strings.HasPrefix(v, "3.") {
 		t.Errorf("fio is %q", v)
