@@ -107,6 +107,13 @@ var Rules = []Rule{
 	{Path: "hack/bench/overhead", Own: []string{"internal/result", "internal/stats"}},
 	{Path: "hack/fio-options", Own: []string{"internal/workload/fio"}},
 	{Path: "hack/objects", Own: []string{"internal/store/s3"}},
+	{Path: "hack/bench/overhead", Own: []string{"internal/result", "internal/stats"}},
+	{
+		// Takes the scheme of controllers and nothing else of it.
+		Path:    "hack/bench/latency",
+		Own:     []string{"api/v1alpha1", "controllers", "internal/jobspec", "internal/stats", "internal/store/s3", "internal/trial"},
+		Foreign: []string{"k8s.io/", "sigs.k8s.io/controller-runtime", "github.com/klauspost/compress/zstd"},
+	},
 	{Path: "test/..."},
 }
 
