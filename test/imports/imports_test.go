@@ -47,7 +47,7 @@ func isPure(p Package) bool {
 // list returns the packages of this module, without those that have only tests.
 func list(t *testing.T) []Package {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-tags", "integration,e2e", "-json=Dir,ImportPath,GoFiles,Imports,Deps", Module+"/...")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-tags", "integration,e2e,system", "-json=Dir,ImportPath,GoFiles,Imports,Deps", Module+"/...")
 	out, err := cmd.Output()
 	if err != nil {
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok {

@@ -104,7 +104,6 @@ var Rules = []Rule{
 	},
 
 	// Programs that are run from the repository, and helpers of tests. Nobody imports them.
-	{Path: "hack/bench/overhead", Own: []string{"internal/result", "internal/stats"}},
 	{Path: "hack/fio-options", Own: []string{"internal/workload/fio"}},
 	{Path: "hack/objects", Own: []string{"internal/store/s3"}},
 	{Path: "hack/bench/overhead", Own: []string{"internal/result", "internal/stats"}},
