@@ -47,18 +47,19 @@ built() {
   echo "$CACHE/bin/$name-$version-$GO_VERSION-$(uname -m)-$inputs"
 }
 
-# build NAME LABEL: builds it unless it is cached. Runs in a subshell.
-build() {
+# build NAME LABEL: builds it unless it is cached.
+build() (
   local name=$1 label=$2 version seconds kind where rest out begin temporary link
   out=$(built "$name")
   read -r _ version seconds kind where rest <<<"$(component "$name")"
   [ "$version" != here ] || version=
   if [ -d "$out" ]; then
     say "$label $name${version:+ $version}: cached"
-    return
+    return 0
   fi
   mkdir -p "$CACHE/bin" "$CACHE/logs"
-  # Two clones that start together build it once.
+  # Two clones that start together build it once. In a subshell, so that the lock
+  # goes with it; a daemon that inherited it would hold it for ever.
   exec 8>"$CACHE/bin/.$name.lock"
   flock 8
   [ ! -d "$out" ] || return 0
@@ -77,7 +78,7 @@ build() {
   fi
   mv -T "$temporary" "$out"
   say "        … $name: $(($(now) - begin)) s"
-}
+)
 
 compile() {
   local name=$1 version=$2 kind=$3 where=$4 programs=$5 out=$6 program packages=()

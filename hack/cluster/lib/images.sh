@@ -67,7 +67,7 @@ layer() {
 
 # base_image: a Debian with the packages of hack/image/packages. Downloads, so
 # it runs beside the compilers.
-base_image() {
+base_image() (
   local dir=$CACHE/images/base-$BASE_HASH label=$1 begin temporary options=() path sources
   if [ -d "$dir" ]; then
     say "$label base image ($(package_list | tr '\n' ' ')): cached"
@@ -94,7 +94,7 @@ base_image() {
   rm -f "$sources"
   mv -T "$temporary" "$dir"
   say "        … base image: $(($(now) - begin)) s"
-}
+)
 
 # debian_sources: the host's own sources of this release, wherever its mirror
 # is, without those of other vendors.

@@ -37,7 +37,7 @@ daemon() {
   alive "$name" && return
   mkdir -p "$RUN/processes" "$LOGS"
   # A session of its own, so that it outlives make and the terminal.
-  setsid "$@" </dev/null >>"$log" 2>&1 9>&- &
+  setsid "$@" </dev/null >>"$log" 2>&1 8>&- 9>&- &
   pid=$!
   disown "$pid"
   echo "$pid $(start_time "$pid") $(boot_id)" >"$RUN/processes/$name"

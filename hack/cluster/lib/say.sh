@@ -45,7 +45,8 @@ wait_for() {
   done
 }
 
-# lock NAME: one run at a time. Descriptor 9 is closed for every daemon.
+# lock NAME: one run at a time. Descriptor 9 is closed for every daemon, and so is
+# 8, that of builds: who inherits a lock holds it.
 lock() {
   mkdir -p "$(dirname "$1")"
   exec 9>"$1"

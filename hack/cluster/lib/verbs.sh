@@ -43,6 +43,9 @@ verb_up() {
   fi
   need_packages
   load_modules
+  # Before the compilers run for ten minutes. Where a dead cluster of ours lies,
+  # what is taken is its own.
+  remains || check_addresses_free
   prepare_programs
   if remains; then
     say "[clean]  removing what a dead cluster left"
