@@ -1,12 +1,15 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -384,9 +387,27 @@ func TestPlansThatDoNotFit(t *testing.T) {
 	}
 }
 
-func TestATrialMakesNoGarbageCollection(t *testing.T) {
-	cpu := quietly(func() { time.Sleep(50 * time.Millisecond) })
-	if cpu < 0 || cpu > 0.5 {
-		t.Errorf("an idle runner used %v of a core", cpu)
+func TestNoGarbageIsCollectedDuringATrial(t *testing.T) {
+	var before, after runtime.MemStats
+	kept := 0
+	cpu := quietly(func() {
+		runtime.ReadMemStats(&before)
+		for range 64 {
+			kept += len(bytes.Repeat([]byte{1}, 1<<20))
+		}
+		runtime.ReadMemStats(&after)
+	})
+	if kept != 64<<20 || after.NumGC != before.NumGC {
+		t.Errorf("%d collections while %d bytes were allocated", after.NumGC-before.NumGC, kept)
+	}
+	if cpu <= 0 {
+		t.Error("work takes no CPU")
+	}
+	if idle := quietly(func() { <-time.After(50 * time.Millisecond) }); idle > 0.5 {
+		t.Errorf("an idle runner used %v of a core", idle)
+	}
+	if percent := debug.SetGCPercent(100); percent != 100 {
+		debug.SetGCPercent(percent)
+		t.Errorf("the collector was left at %d %%", percent)
 	}
 }

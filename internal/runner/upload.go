@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -32,9 +33,8 @@ type uploader struct {
 	spool   *dir.Store
 	clock   Clock
 	log     *slog.Logger
-	trials  string // prefix of the keys of trials
-	// prefix of the run's keys
-	prefix  string
+	prefix  string   // of the run's keys
+	trials  string   // prefix of the keys of this worker's trials
 	pending []string // keys, in the order they were added
 	// stored are the keys of trials that are in the store.
 	stored map[string]bool
@@ -87,7 +87,7 @@ func (u *uploader) flush(ctx context.Context) error {
 			return err
 		}
 		u.pending = u.pending[1:]
-		if len(key) > len(u.trials) && key[:len(u.trials)] == u.trials {
+		if strings.HasPrefix(key, u.trials) {
 			u.stored[key] = true
 		}
 		if err := u.spool.Delete(key); err != nil {
