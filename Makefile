@@ -72,6 +72,7 @@ test: test-unit test-system test-integration test-e2e ## Run all tests; makes th
 .PHONY: test-unit
 test-unit: ## Run the tests that need nothing but Go
 	@go test $(RACE) -run '$(RUN)' ./...
+	@cd hack/cluster/loop-provisioner && CGO_ENABLED=0 go test -trimpath -run '$(RUN)' ./...
 
 .PHONY: test-system
 test-system: ## Run fio, loop devices and an object store for real, as root

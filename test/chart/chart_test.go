@@ -82,6 +82,22 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// An argument that the operator does not know stops it at its start, and a flag that
+// it was renamed from is found here. It reads the source, as to build it takes minutes.
+func TestTheOperatorHasTheseFlags(t *testing.T) {
+	source, err := os.ReadFile("../../cmd/manager/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := manager(t, render(t, variants()["all settings"]...)).Spec.Template.Spec.Containers[0].Args
+	for _, arg := range args {
+		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+		if !strings.Contains(string(source), `, "`+name+`", `) {
+			t.Errorf("cmd/manager has no flag --%s", name)
+		}
+	}
+}
+
 // The selector of a Deployment cannot be changed: an upgrade would fail.
 func TestSelectorIsOfThePodAndStays(t *testing.T) {
 	for name, flags := range variants() {
