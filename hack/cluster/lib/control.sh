@@ -39,7 +39,8 @@ controllers_start() {
     --authorization-kubeconfig="$PKI/controller-manager.kubeconfig" --use-service-account-credentials \
     --root-ca-file="$PKI/ca.crt" --service-account-private-key-file="$PKI/sa.key" \
     --cluster-signing-cert-file="$PKI/ca.crt" --cluster-signing-key-file="$PKI/ca.key" \
-    --bind-address="$API_ADDRESS" --leader-elect=false --cert-dir="$STATE/controller-manager"
+    --bind-address="$API_ADDRESS" --leader-elect=false --cert-dir="$STATE/controller-manager" \
+    --flex-volume-plugin-dir="$STATE/controller-manager"
   daemon kube-scheduler "$(program kubernetes kube-scheduler)" \
     --kubeconfig="$PKI/scheduler.kubeconfig" --authentication-kubeconfig="$PKI/scheduler.kubeconfig" \
     --authorization-kubeconfig="$PKI/scheduler.kubeconfig" \
@@ -51,7 +52,7 @@ controllers_start() {
 }
 
 DAEMONS=(etcd kube-apiserver kube-controller-manager kube-scheduler kube-proxy loop-provisioner
-  containerd-node-a kubelet-node-a containerd-node-b kubelet-node-b)
+  namespace-node-a containerd-node-a kubelet-node-a namespace-node-b containerd-node-b kubelet-node-b)
 
 api_ready() { kubectl get --raw /readyz >/dev/null; }
 

@@ -23,7 +23,7 @@ go_arch() {
 
 # node_prepare NODE: files and the mount namespace.
 node_prepare() {
-  local node=$1 directory
+  local node=$1
   mkdir -p "$STATE/$node/cni" "$RUN/$node" "$RUN/namespaces"
   render "$HERE/config/containerd.toml" NODE="$node" CNI_BIN="$(built cni)" PAUSE_IMAGE="$PAUSE_IMAGE" >"$STATE/$node/containerd.toml"
   render "$HERE/config/cni.json" NODE="$node" BRIDGE="${NODE_BRIDGE[$node]}" PODS="${NODE_PODS[$node]}" >"$STATE/$node/cni/10-storagebench.conflist"
@@ -31,45 +31,58 @@ node_prepare() {
   : >"$STATE/resolv.conf"
   cgroup_make "$CGROUP/$node"
 
-  # A namespace can be kept only on a mount that is not shared.
-  if ! mountpoint -q "$RUN/namespaces"; then
-    mount --bind "$RUN/namespaces" "$RUN/namespaces"
-    mount --make-private "$RUN/namespaces"
-  fi
-  [ -e "$RUN/namespaces/$node" ] || : >"$RUN/namespaces/$node"
-  if ! mountpoint -q "$RUN/namespaces/$node"; then
-    for directory in "${NODE_DIRECTORIES[@]}"; do
-      if [ ! -d "$directory" ]; then
-        mkdir -p "$directory"
-        echo "$directory" >>"$STATE/directories"
-      fi
-      mkdir -p "$STATE/$node/root$directory"
-    done
-    # slave: what the machine mounts later is seen by the nodes, not the reverse.
-    # shellcheck disable=SC2016  # expanded inside
-    unshare --mount="$RUN/namespaces/$node" --propagation slave \
-      "$BASH" -euc 'node_root=$1; shift
-        for directory; do mount --bind "$node_root$directory" "$directory"; mount --make-rshared "$directory"; done' \
-      node-mounts "$STATE/$node/root" "${NODE_DIRECTORIES[@]}"
+  if ! alive "namespace-$node"; then
+    # What may still run would be in another namespace than what is started now.
+    node_kill "$node"
+    mkdir -p "$RUN/$node"
+    namespace_start "$node"
   fi
 }
+
+# namespace_start NODE: a process that does nothing but keep the node's mount
+# namespace. (A bind mount of the namespace's file needs none, but kernel 6.18
+# refuses it now and then inside a container.)
+namespace_start() {
+  local node=$1 directory
+  for directory in "${NODE_DIRECTORIES[@]}"; do
+    if [ ! -d "$directory" ]; then
+      mkdir -p "$directory"
+      echo "$directory" >>"$STATE/directories"
+    fi
+    mkdir -p "$STATE/$node/root$directory"
+  done
+  # slave: what the machine mounts later is seen by the nodes, not the reverse.
+  # shellcheck disable=SC2016  # expanded inside
+  daemon "namespace-$node" unshare --mount --propagation slave \
+    "$BASH" -euc 'name=$1 root=$2; shift 2
+      for directory; do mount --bind "$root$directory" "$directory"; mount --make-rshared "$directory"; done
+      exec -a "$name" sleep infinity' \
+    node-namespace "$RUN/$node" "$STATE/$node/root" "${NODE_DIRECTORIES[@]}"
+  ready "namespace-$node" 20 namespace_complete "$node"
+  mkdir -p "$RUN/namespaces"
+  ln -sfn "$(namespace "$node")" "$RUN/namespaces/$node"
+}
+
+namespace() { echo "/proc/$(recorded_pid "namespace-$1")/ns/mnt"; }
+
+namespace_complete() { [ "$(cat "/proc/$(recorded_pid "namespace-$1")/comm")" = sleep ]; }
 
 inside() {
   local node=$1
   shift
-  nsenter --mount="$RUN/namespaces/$node" -- "$@"
+  nsenter --mount="$(namespace "$node")" -- "$@"
 }
 
 containerd_start() {
   local node=$1
-  daemon "containerd-$node" nsenter --mount="$RUN/namespaces/$node" -- \
+  daemon "containerd-$node" nsenter --mount="$(namespace "$node")" -- \
     env PATH="$(built containerd):/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" \
     "$(program containerd containerd)" --config "$STATE/$node/containerd.toml"
 }
 
 kubelet_start() {
   local node=$1
-  daemon "kubelet-$node" nsenter --mount="$RUN/namespaces/$node" -- \
+  daemon "kubelet-$node" nsenter --mount="$(namespace "$node")" -- \
     env PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" \
     "$(program kubernetes kubelet)" --config="$STATE/$node/kubelet.yaml" \
     --kubeconfig="$STATE/pki/$node.kubeconfig" --hostname-override="$node" --node-ip="${NODE_ADDRESS[$node]}" \
@@ -159,7 +172,7 @@ node_kill() {
   # shellcheck disable=SC2086  # numbers
   [ -z "$pids" ] || kill -KILL $pids 2>/dev/null || true
   wait_for 20 "the Pods of $node to end" cgroup_dies "$CGROUP/$node"
-  if mountpoint -q "$RUN/namespaces/$node"; then umount "$RUN/namespaces/$node"; fi
+  stop "namespace-$node" KILL
   wait_for 10 "the raw volumes of $node to be let go" detach_uppers "$node"
   rm -rf --one-file-system "${RUN:?}/$node" "$STATE/$node/root/run"
 }
