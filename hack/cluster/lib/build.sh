@@ -63,6 +63,7 @@ build() (
   exec 8>"$CACHE/bin/.$name.lock"
   flock 8
   [ ! -d "$out" ] || return 0
+  rm -rf "$CACHE/bin/.$name."?????? # of a build that was interrupted
   say "$label building $name${version:+ $version} (about $seconds s) …"
   begin=$(now)
   temporary=$(mktemp -d "$CACHE/bin/.$name.XXXXXX")
@@ -145,4 +146,5 @@ link_tools() {
     esac
     ln -sfn "$(program "$name" "$tool")" "$LOCAL/bin/$tool"
   done
+  hand_over
 }

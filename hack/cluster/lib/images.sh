@@ -77,6 +77,7 @@ base_image() (
   exec 8>"$CACHE/images/.base.lock"
   flock 8
   [ ! -d "$dir" ] || return 0
+  rm -rf "$CACHE/images/.base."?????? # of a run that was interrupted
   say "$label base image from Debian: $(package_list | tr '\n' ' ')(about 30 s) …"
   begin=$(now)
   for path in "${UNWANTED[@]}"; do options+=(--dpkgopt="path-exclude=$path"); done
@@ -173,6 +174,7 @@ project_import() {
   for job in "${jobs[@]}"; do wait "$job" || fail; done
   rm -f "$work/$hash.tar"
   echo "$ref" >"$LOCAL/image"
+  hand_over
   say "        project image: $ref ($(($(now) - begin)) s)"
 }
 

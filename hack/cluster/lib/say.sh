@@ -55,3 +55,8 @@ lock() {
     flock -w 1200 9 || die "another run still holds $1; end it, or wait for it"
   fi
 }
+
+# hand_over: with sudo, the files in the clone belong to who called it.
+hand_over() {
+  [ -z "${SUDO_UID:-}" ] || chown -hR "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$LOCAL"
+}
