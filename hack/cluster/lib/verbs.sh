@@ -273,14 +273,14 @@ verb_assets() {
 
 verb_tools() {
   local name names=()
-  (($#)) || die "name the tools: kubectl, helm, crane, ctr"
+  (($#)) || die "name the tools: kubectl, helm, crane, ctr, minio"
   need_go
   for name in "$@"; do
     case $name in
       kubectl) names+=(kubernetes) ;;
       ctr) names+=(containerd) ;;
-      helm | crane) names+=("$name") ;;
-      *) die "there is no tool \"$name\"; known are kubectl, helm, crane, ctr" ;;
+      helm | crane | minio) names+=("$name") ;;
+      *) die "there is no tool \"$name\"; known are kubectl, helm, crane, ctr, minio" ;;
     esac
   done
   build_all "${names[@]}"
