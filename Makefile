@@ -125,11 +125,11 @@ demo: ## From nothing to a measured StorageClass, on this machine
 
 .PHONY: bench-overhead
 bench-overhead: ## Compare storagebench's numbers with those of fio run by hand
-	@go run ./hack/bench/overhead
+	@go build -o bin/bench-overhead ./hack/bench/overhead && bin/bench-overhead
 
 .PHONY: bench-latency
 bench-latency: deploy ## Measure what the operator adds to a benchmark's start and end
-	@. hack/env.sh && go run ./hack/bench/latency
+	@go build -o bin/bench-latency ./hack/bench/latency && . hack/env.sh && bin/bench-latency
 
 ##@ Release
 
