@@ -1,6 +1,7 @@
 package histogram
 
 import (
+	"bytes"
 	"encoding/json"
 	"math/rand/v2"
 	"slices"
@@ -69,7 +70,7 @@ func TestDocumentRoundTripIsExact(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, _ := json.Marshal(&back)
-	if string(again) != string(b) {
+	if !bytes.Equal(again, b) {
 		t.Errorf("the document changed:\n%s\n%s", b, again)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // checker accepts every configuration but that of the engine it refuses.
 type checker struct{ refuse string }
 
-func (c checker) Check(engine string, config json.RawMessage, _ trial.Mode) error {
+func (c checker) Check(engine string, _ json.RawMessage, _ trial.Mode) error {
 	if engine == c.refuse {
 		return &trial.Failure{Class: trial.InvalidJobFile, Field: engine + ".jobFile", Message: "line 3: no"}
 	}

@@ -223,6 +223,7 @@ func TestEveryRunEndsAndKeepsItsRules(t *testing.T) {
 }
 
 func carryOut(t *testing.T, w *World, a Action) (concluded bool) {
+	t.Helper()
 	i := slices.IndexFunc(w.Workers, func(x Worker) bool { return x.Name == a.Worker })
 	switch a.Verb {
 	case Acquire:
@@ -276,6 +277,7 @@ func disturb(r *rand.Rand, w *World) {
 }
 
 func checkRules(t *testing.T, seed uint64, w World) {
+	t.Helper()
 	var there []string
 	for _, x := range w.Workers {
 		if x.Job == JobMissing {

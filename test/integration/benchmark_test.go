@@ -202,7 +202,7 @@ func TestAWorkerWithoutAReceiptIsJudgedByWhatItStored(t *testing.T) {
 	b := l.benchmark("killed", as)
 	// Its Pods were killed, again and again; the last one had stored everything.
 	job := l.job(b)
-	l.store(b, job, well)
+	l.store(job, well)
 	l.end(job, l.pod(job, func(*corev1.Pod) {}), nil)
 	// The other node's were killed after the first trial, before the summary knew it.
 	l.eventually("the second worker starts", func() error {
@@ -212,7 +212,7 @@ func TestAWorkerWithoutAReceiptIsJudgedByWhatItStored(t *testing.T) {
 		return nil
 	})
 	job = l.job(b)
-	l.store(b, job, func(s *result.WorkerSummary, _ *trial.Receipt) { s.Trials = s.Trials[:1] })
+	l.store(job, func(s *result.WorkerSummary, _ *trial.Receipt) { s.Trials = s.Trials[:1] })
 	p := l.plan(job)
 	self, _, err := p.Worker(job.Labels[jobspec.LabelWorker])
 	if err != nil {
@@ -294,7 +294,7 @@ func TestWhatKeepsAPodFromRunningIsSaidAndForgotten(t *testing.T) {
 	if meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled) != nil {
 		t.Error("it runs and is stalled")
 	}
-	l.end(job, pod, l.store(b, job, well))
+	l.end(job, pod, l.store(job, well))
 	l.await(b, v1alpha1.ReasonFinished)
 }
 

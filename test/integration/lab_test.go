@@ -226,11 +226,11 @@ func (l *lab) finish(b *v1alpha1.StorageBenchmark, ending func(*result.WorkerSum
 	l.t.Helper()
 	job := l.job(b)
 	pod := l.pod(job, func(*corev1.Pod) {})
-	l.end(job, pod, l.store(b, job, ending))
+	l.end(job, pod, l.store(job, ending))
 }
 
 // store writes what a worker stores, and returns its receipt.
-func (l *lab) store(b *v1alpha1.StorageBenchmark, job *batchv1.Job, ending func(*result.WorkerSummary, *trial.Receipt)) *trial.Receipt {
+func (l *lab) store(job *batchv1.Job, ending func(*result.WorkerSummary, *trial.Receipt)) *trial.Receipt {
 	l.t.Helper()
 	p := l.plan(job)
 	worker, _, err := p.Worker(job.Labels[jobspec.LabelWorker])

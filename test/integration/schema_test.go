@@ -170,7 +170,7 @@ func TestForgeriesOfATenantAreNotUsed(t *testing.T) {
 	if err := api.Status().Update(l.ctx, forged); err != nil {
 		t.Fatal(err)
 	}
-	receipt := l.store(b, job, well)
+	receipt := l.store(job, well)
 	receipt.Stored = 1
 	l.end(job, pod, receipt)
 	l.eventually("the worker's end is recorded", func() error {

@@ -27,9 +27,14 @@ func main() {
 	pairs := flag.Int("pairs", 10, "runs of each kind")
 	limit := flag.Duration("limit", 2*time.Second, "largest overhead of the start and of the end")
 	flag.Parse()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(*pairs)*2*time.Minute)
+	os.Exit(run(*pairs, *limit))
+}
+
+// run prints the closing line and returns the exit code.
+func run(pairs int, limit time.Duration) int {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(pairs)*2*time.Minute)
 	defer cancel()
-	line, ok, err := compare(ctx, *pairs, *limit)
+	line, ok, err := compare(ctx, pairs, limit)
 	if err != nil {
 		line, ok = err.Error(), false
 	}
@@ -39,8 +44,9 @@ func main() {
 	}
 	fmt.Printf("bench-latency: %s: %s\n", word, line)
 	if !ok {
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }
 
 // compare runs the pairs and sums them up.

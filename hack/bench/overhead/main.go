@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"syscall"
 	"time"
 
 	"storagebench.io/storagebench/internal/stats"
@@ -53,7 +54,12 @@ func main() {
 	flag.StringVar(&s.size, "size", "64M", "fio's size")
 	flag.StringVar(&s.backing, "backing", "/dev/shm", "directory for the loop device's file; in memory, the processor is all there is to disturb")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	os.Exit(run(s))
+}
+
+// run prints the closing line and returns the exit code.
+func run(s settings) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	line, ok, err := compare(ctx, s)
 	if err != nil {
@@ -65,8 +71,9 @@ func main() {
 	}
 	fmt.Printf("bench-overhead: %s: %s\n", word, line)
 	if !ok {
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }
 
 // compare makes the loop device, runs the pairs and sums them up.
