@@ -178,17 +178,17 @@ func unstored(o *observed, err error) error {
 	return failure
 }
 
-// readSummary reads a worker's summary where the plan is not at hand.
+// readSummary reads the summary of one worker.
 func (r *StorageBenchmarkReconciler) readSummary(ctx context.Context, b *v1alpha1.StorageBenchmark, o *observed, name string) (*result.WorkerSummary, error) {
-	p, err := r.buildPlan(ctx, b)
+	bucket, err := r.openBucket(ctx, o)
 	if err != nil {
 		return nil, err
+	}
+	p, err := storedPlan(ctx, bucket, b)
+	if err != nil {
+		return nil, unstored(o, err)
 	}
 	self, _, err := p.Worker(name)
-	if err != nil {
-		return nil, err
-	}
-	bucket, err := r.openBucket(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -199,16 +199,39 @@ func (r *StorageBenchmarkReconciler) readSummary(ctx context.Context, b *v1alpha
 	return summary, nil
 }
 
+// storedPlan reads the plan that the run's workers were given. It is not made again
+// from the spec, as what it was made from (a StorageClass, a claim) can be gone by
+// now, and the results are to be had all the same. Workers cannot write it. A run
+// that ended before any worker began has none: then it is the workers alone.
+func storedPlan(ctx context.Context, bucket Bucket, b *v1alpha1.StorageBenchmark) (*trial.Plan, error) {
+	document, err := bucket.Get(ctx, runKeys(b).Plan())
+	if err == nil {
+		return trial.DecodePlan(document, "")
+	}
+	if !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	p := &trial.Plan{
+		Schema:    trial.PlanSchema,
+		Benchmark: trial.Benchmark{Namespace: b.Namespace, Name: b.Name, UID: string(b.UID)},
+		Run:       b.Status.Run.ID,
+	}
+	for _, w := range b.Status.Run.Workers {
+		p.Workers = append(p.Workers, trial.Worker{Name: w.Name, Target: w.Target, Node: w.Node})
+	}
+	return p, nil
+}
+
 // conclude folds the workers' summaries into the run's, stores it, and records
 // the end of the run.
 func (r *StorageBenchmarkReconciler) conclude(ctx context.Context, b *v1alpha1.StorageBenchmark, o *observed) error {
-	p, err := r.buildPlan(ctx, b)
-	if err != nil {
-		return err
-	}
 	bucket, err := r.openBucket(ctx, o)
 	if err != nil {
 		return err
+	}
+	p, err := storedPlan(ctx, bucket, b)
+	if err != nil {
+		return unstored(o, err)
 	}
 	var workers []result.WorkerSummary
 	run := b.Status.Run
@@ -226,6 +249,7 @@ func (r *StorageBenchmarkReconciler) conclude(ctx context.Context, b *v1alpha1.S
 	}
 	now := r.Clock.Now()
 	summary := stats.Summarize(p, workers, now)
+	summary.Planned = int(run.TrialsPlanned)
 	document, err := json.MarshalIndent(summary, "", " ")
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -349,6 +350,23 @@ func TestALeaseOfABenchmarkThatIsGoneIsFree(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := l.benchmark("next", as)
+	l.finish(b, well)
+	l.await(b, v1alpha1.ReasonFinished)
+	l.nothingLeft()
+}
+
+// What the plan was made from can be gone when the run ends; the results are there.
+func TestARunConcludesWithoutWhatItWasPlannedFrom(t *testing.T) {
+	l := newLab(t, 1)
+	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: l.namespace}, Provisioner: "example.com/none"}
+	if err := api.Create(l.ctx, class); err != nil {
+		t.Fatal(err)
+	}
+	b := l.benchmark("orphan", func(s *v1alpha1.StorageBenchmarkSpec) { s.Targets[0].StorageClass.Name = class.Name })
+	l.job(b)
+	if err := api.Delete(l.ctx, class); err != nil {
+		t.Fatal(err)
+	}
 	l.finish(b, well)
 	l.await(b, v1alpha1.ReasonFinished)
 	l.nothingLeft()
