@@ -45,8 +45,8 @@ const (
 func main() {
 	s := settings{}
 	flag.IntVar(&s.min, "min", 12, "fewest pairs")
-	flag.IntVar(&s.max, "max", 200, "most pairs")
-	flag.Float64Var(&s.halfWidth, "half-width", 0.015, "half-width of the interval that is narrow enough")
+	flag.IntVar(&s.max, "max", 300, "most pairs")
+	flag.Float64Var(&s.halfWidth, "half-width", 0.01, "half-width of the interval that is narrow enough")
 	flag.DurationVar(&s.runtime, "runtime", time.Second, "duration of a trial")
 	flag.StringVar(&s.rw, "rw", "randrw", "fio's rw")
 	flag.StringVar(&s.bs, "bs", "4k", "fio's bs")
