@@ -12,6 +12,10 @@ import (
 	"storagebench.io/storagebench/internal/result"
 )
 
+// seed of both, as storagebench would choose another than fio does by itself, and
+// another sequence of offsets is another job.
+const seed = "4242"
+
 // bench runs the job in both ways.
 type bench struct {
 	settings
@@ -43,7 +47,7 @@ func (b *bench) byHand(ctx context.Context) (float64, error) {
 	}
 	out, err := output(ctx, "fio", append([]string{
 		"--rw=" + b.rw, "--bs=" + b.bs, "--iodepth=" + b.depth, fmt.Sprintf("--runtime=%d", int(b.runtime.Seconds())),
-		"--time_based=1", "--output-format=json+",
+		"--time_based=1", "--randseed=" + seed, "--output-format=json+",
 	}, common...)...)
 	if err != nil {
 		return 0, err
@@ -71,9 +75,9 @@ spec:
   targets: [{name: here, storageClass: {name: none}}]
   workloads:
   - name: job
-    fio: {parameters: {rw: %s, bs: %s, size: %s, iodepth: "%s", runtime: "%d", time_based: "1"}}
+    fio: {parameters: {rw: %s, bs: %s, size: %s, iodepth: "%s", runtime: "%d", time_based: "1", randseed: "%s"}}
   trials: {min: 1}
-`, b.rw, b.bs, b.size, b.depth, int(b.runtime.Seconds()))
+`, b.rw, b.bs, b.size, b.depth, int(b.runtime.Seconds()), seed)
 	out, err := os.MkdirTemp("", "storagebench-overhead-out-")
 	if err != nil {
 		return trialRun{}, err
