@@ -50,7 +50,7 @@ fmt: ## Format the Go files
 
 .PHONY: vet
 vet: ## Run go vet, also on the tests that need a cluster
-	@go vet -tags integration,e2e,system ./...
+	@go vet -tags integration,e2e,system,chart ./...
 
 .PHONY: lint
 lint: ## Run golangci-lint
