@@ -120,6 +120,7 @@ func (r *StorageBenchmarkReconciler) step(ctx context.Context, b *v1alpha1.Stora
 	}
 	current := b.Status.Run != nil && b.Status.Run.SpecHash == hash
 	if current && b.Status.Run.FinishedAt != nil {
+		r.writer(b).Observed() // suspend or ttlAfterFinished may have changed
 		return r.expire(ctx, b)
 	}
 	if b.Spec.Suspend || !current {

@@ -55,6 +55,15 @@ func (w Writer) Finished(ok bool, reason, message string, stored bool, storedMes
 	}
 }
 
+// Observed: the conditions hold for this generation too, which changed nothing that
+// they speak of.
+func (w Writer) Observed() {
+	w.Status.ObservedGeneration = w.Generation
+	for i := range w.Status.Conditions {
+		w.Status.Conditions[i].ObservedGeneration = w.Generation
+	}
+}
+
 func (w Writer) set(kind string, status metav1.ConditionStatus, reason, message string) {
 	w.Status.ObservedGeneration = w.Generation
 	meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{

@@ -265,6 +265,20 @@ func TestAFinishedBenchmarkGoesWhenItsTimeIsOver(t *testing.T) {
 	})
 }
 
+// Otherwise whoever waits for the present generation would wait for ever.
+func TestAChangeThatStartsNoRunIsObserved(t *testing.T) {
+	l := newLab(t, 1)
+	b := l.benchmark("kept", as)
+	l.finish(b, well)
+	l.await(b, v1alpha1.ReasonFinished)
+	run := b.Status.Run.ID
+	l.update(b, func(s *v1alpha1.StorageBenchmarkSpec) { s.TTLAfterFinished = &metav1.Duration{Duration: time.Hour} })
+	l.await(b, v1alpha1.ReasonFinished) // of this generation
+	if b.Status.ObservedGeneration != b.Generation || b.Status.Run.ID != run {
+		t.Errorf("status: %+v", b.Status)
+	}
+}
+
 func TestWhatKeepsAPodFromRunningIsSaidAndForgotten(t *testing.T) {
 	l := newLab(t, 1)
 	b := l.benchmark("stuck", as)
