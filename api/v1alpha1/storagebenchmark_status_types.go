@@ -173,11 +173,12 @@ type SummaryRow struct {
 	// +required
 	Trials int32 `json:"trials"`
 
-	// operations that the workload did: read, write, trim.
+	// operations that the workload did, the one that it is for first: read, write and
+	// trim of fio, transactions of postmark, filesync.
 	// +optional
 	// +listType=map
 	// +listMapKey=operation
-	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:MaxItems=16
 	Operations []OperationSummary `json:"operations,omitempty"`
 }
 
@@ -185,15 +186,19 @@ type SummaryRow struct {
 // interval is the distribution-free 95 % interval of the median, and is absent
 // below 6 trials.
 type OperationSummary struct {
-	// operation is read, write or trim.
+	// operation is read, write, trim, or what the engine calls it.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
 	Operation string `json:"operation"`
 
-	// iops in operations per second.
+	// iops in I/Os per second.
 	// +optional
 	IOPS *Estimate `json:"iops,omitempty"`
+
+	// rate in operations per second, of operations that are more than one I/O.
+	// +optional
+	Rate *Estimate `json:"rate,omitempty"`
 
 	// bandwidth in bytes per second.
 	// +optional

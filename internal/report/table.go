@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -13,36 +14,56 @@ import (
 )
 
 // Table writes one line for each row and operation: medians with their 95 %
-// intervals, and percentiles of the merged histograms.
+// intervals, and percentiles of the merged histograms. The interval is that of the
+// rate, or of the bandwidth of an operation that has no rate.
 func Table(w io.Writer, s result.Summary) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "TARGET\tNODE\tWORKLOAD\tOPERATION\tN\tIOPS\t95% INTERVAL\tBANDWIDTH\tP50\tP99\tP99.9")
+	fmt.Fprintln(tw, "TARGET\tNODE\tWORKLOAD\tOPERATION\tN\tPER SECOND\t95% INTERVAL\tBANDWIDTH\tP50\tP99\tP99.9")
 	for _, row := range s.Rows {
 		for _, op := range Operations(row) {
-			iops, bandwidth := row.Metrics[op+".iops"], row.Metrics[op+".bandwidth"]
 			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n",
 				row.Target, row.Node, row.Workload, op, row.N,
-				Number(iops.Median), interval(iops), BytesPerSecond(bandwidth.Median),
+				median(row, Rate(row, op), Number), intervalOf(row, op), median(row, op+".bandwidth", BytesPerSecond),
 				percentile(row, op, "p50"), percentile(row, op, "p99"), percentile(row, op, "p99.9"))
 		}
 	}
 	return tw.Flush()
 }
 
-// Operations of a row that have a rate: read, trim, write.
+// quantities that are rates, in the order in which they are looked for.
+var quantities = []string{".iops", ".rate", ".bandwidth"}
+
+// Operations of a row that have a rate, in the order of the engine that measured
+// them, or by their names.
 func Operations(row result.Row) []string {
-	var ops []string
+	if len(row.Operations) > 0 {
+		return row.Operations
+	}
+	ops := map[string]bool{}
 	for name := range row.Metrics {
-		if op, ok := strings.CutSuffix(name, ".iops"); ok {
-			ops = append(ops, op)
+		for _, quantity := range quantities {
+			if op, ok := strings.CutSuffix(name, quantity); ok {
+				ops[op] = true
+			}
 		}
 	}
-	slices.Sort(ops)
-	return ops
+	return slices.Sorted(maps.Keys(ops))
 }
 
-// Headline is a run in one line: the first row's operations, and the range over
-// the other rows if there are any.
+// Rate is the name of the metric that says how often an operation is done in a
+// second: <operation>.iops, or <operation>.rate where it is more than one I/O.
+func Rate(row result.Row, op string) string {
+	if _, ok := row.Metrics[op+".iops"]; ok {
+		return op + ".iops"
+	}
+	return op + ".rate"
+}
+
+// headlineOperations is how many operations a headline has room for.
+const headlineOperations = 3
+
+// Headline is a run in one line: the first row's first operations, and the range
+// over the other rows if there are any.
 func Headline(s result.Summary) string {
 	if len(s.Rows) == 0 {
 		return ""
@@ -50,22 +71,31 @@ func Headline(s result.Summary) string {
 	first := s.Rows[0]
 	var parts []string
 	for _, op := range Operations(first) {
+		if len(parts) == headlineOperations {
+			break
+		}
+		name, unit, number := Rate(first, op), "/s", Number
+		if _, ok := first.Metrics[name]; !ok {
+			name, unit, number = op+".bandwidth", "", BytesPerSecond
+		} else if strings.HasSuffix(name, ".iops") {
+			unit = " IOPS"
+		}
 		low, high, p99 := math.Inf(1), 0.0, 0.0
 		for _, row := range s.Rows {
 			if row.Workload != first.Workload {
 				continue
 			}
-			v := row.Metrics[op+".iops"].Median
+			v := row.Metrics[name].Median
 			low, high = min(low, v), max(high, v)
 			if p := row.Metrics[op+".latency.p99"].Pooled; p != nil {
 				p99 = max(p99, *p)
 			}
 		}
-		text := fmt.Sprintf("%s %s", op, Number(low))
-		if Number(high) != Number(low) {
-			text += "–" + Number(high)
+		text := fmt.Sprintf("%s %s", op, number(low))
+		if number(high) != number(low) {
+			text += "–" + number(high)
 		}
-		text += " IOPS"
+		text += unit
 		if p99 > 0 {
 			text += ", p99 ≤ " + Seconds(p99)
 		}
@@ -86,11 +116,24 @@ func percentile(row result.Row, op, p string) string {
 	}
 }
 
-func interval(e result.Estimate) string {
+// intervalOf is the interval of an operation's rate, or else of its bandwidth.
+func intervalOf(row result.Row, op string) string {
+	e, number := row.Metrics[Rate(row, op)], Number
+	if e.N == 0 {
+		e, number = row.Metrics[op+".bandwidth"], BytesPerSecond
+	}
 	if e.Low == nil || e.High == nil {
 		return "n < 6"
 	}
-	return Number(*e.Low) + "–" + Number(*e.High)
+	return number(*e.Low) + "–" + number(*e.High)
+}
+
+func median(row result.Row, name string, number func(float64) string) string {
+	e, ok := row.Metrics[name]
+	if !ok {
+		return "-"
+	}
+	return number(e.Median)
 }
 
 // Number writes three significant digits with a decimal prefix: 12.3k.

@@ -58,7 +58,45 @@ func TestTableAndHeadline(t *testing.T) {
 	if got, want := Headline(s), "oltp: read 1.00k–2.00k IOPS, p99 ≤ 2.00ms; write 10.0 IOPS"; got != want {
 		t.Errorf("headline %q, want %q", got, want)
 	}
+	if got := Headline(ofOtherEngines()); got != "mail: transactions 300/s, p99 ≤ 4.00ms; flood 2.00 MiB/s" {
+		t.Errorf("headline %q", got)
+	}
 	if Headline(result.Summary{}) != "" {
 		t.Error("a run without rows has a headline")
+	}
+}
+
+// ofOtherEngines is a run whose operations are no I/Os, in an order of their own.
+func ofOtherEngines() result.Summary {
+	low, high, p99 := 1<<20*1.0, 3<<20*1.0, 0.004
+	return result.Summary{Rows: []result.Row{{
+		Target: "fast", Workload: "mail", Node: "a", N: 6, Operations: []string{"transactions", "flood"},
+		Metrics: map[string]result.Estimate{
+			"transactions.rate":        {N: 6, Median: 300},
+			"transactions.latency.p99": {N: 6, Pooled: &p99},
+			"flood.bandwidth":          {N: 6, Median: 2 << 20, Low: &low, High: &high},
+			"aside.rate":               {N: 6, Median: 1},
+		},
+	}}}
+}
+
+func TestOperationsAreThoseOfTheEngineInItsOrder(t *testing.T) {
+	var text strings.Builder
+	if err := Table(&text, ofOtherEngines()); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(text.String(), "\n")
+	for i, want := range []string{
+		"fast a mail transactions 6 300 n < 6 - - 4.00ms -",
+		"fast a mail flood 6 - 1.00 MiB/s–3.00 MiB/s 2.00 MiB/s - - -",
+	} {
+		if got := strings.Join(strings.Fields(lines[i+1]), " "); got != want {
+			t.Errorf("line %q, want %q", got, want)
+		}
+	}
+	row := ofOtherEngines().Rows[0]
+	row.Operations = nil
+	if got := strings.Join(Operations(row), " "); got != "aside flood transactions" {
+		t.Errorf("without an order: %s", got)
 	}
 }

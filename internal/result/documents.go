@@ -35,6 +35,30 @@ type Metric struct {
 // Metrics are keyed by name, <operation>.<quantity>.
 type Metrics map[string]Metric
 
+// Set puts a metric.
+func (m Metrics) Set(name, unit string, value float64) { m[name] = Metric{Unit: unit, Value: value} }
+
+// Percentiles that are metrics, by their names.
+var percentiles = []struct {
+	name string
+	p    float64
+}{{"p50", 50}, {"p95", 95}, {"p99", 99}, {"p99.9", 99.9}, {"p99.99", 99.99}}
+
+// SetLatency puts the metrics of an operation's latency: mean and max, in
+// nanoseconds, as they were measured, and percentiles from the histogram if it has
+// any value.
+func (m Metrics) SetLatency(operation string, mean, highest float64, h *histogram.Histogram) {
+	seconds := func(quantity string, ns float64) { m.Set(operation+".latency."+quantity, Seconds, ns/1e9) }
+	seconds("mean", mean)
+	seconds("max", highest)
+	if h.Count() == 0 {
+		return
+	}
+	for _, p := range percentiles {
+		seconds(p.name, float64(h.Percentile(p.p)))
+	}
+}
+
 // Histograms are latencies keyed by operation (read, write, trim, sync).
 type Histograms map[string]*histogram.Histogram
 
@@ -80,6 +104,9 @@ type Measurement struct {
 	Metrics Metrics `json:"metrics,omitempty"`
 	// Histograms of the trial as a whole.
 	Histograms Histograms `json:"histograms,omitempty"`
+	// Operations that were measured, the one that the workload is for first. Empty:
+	// those that have a rate, by their names.
+	Operations []string `json:"operations,omitempty"`
 	// Parts of the trial that the engine tells apart, such as the jobs of a fio job file.
 	Parts []Part `json:"parts,omitempty"`
 	// DirectIO is whether the page cache was bypassed, asked for and in effect.
@@ -96,6 +123,9 @@ type Measurement struct {
 	Raw *Object `json:"raw,omitempty"`
 	// RawOutput is the tool's own output, which the runner stores apart.
 	RawOutput []byte `json:"-"`
+	// EngineCPU is CPU time of the runner's process that the engine used to measure:
+	// that of an engine which is no program of its own.
+	EngineCPU time.Duration `json:"-"`
 }
 
 // Part is one named part of a trial, with the numbers of that part alone.
@@ -153,11 +183,13 @@ type WorkerSummary struct {
 // TrialSummary is a trial's headline values and where its document is.
 type TrialSummary struct {
 	trial.Trial
-	Outcome Outcome        `json:"outcome"`
-	Attempt int            `json:"attempt"`
-	Object  Object         `json:"object"`
-	Metrics Metrics        `json:"metrics,omitempty"`
-	Failure *trial.Failure `json:"failure,omitempty"`
+	Outcome Outcome `json:"outcome"`
+	Attempt int     `json:"attempt"`
+	Object  Object  `json:"object"`
+	Metrics Metrics `json:"metrics,omitempty"`
+	// Operations as in the trial's document.
+	Operations []string       `json:"operations,omitempty"`
+	Failure    *trial.Failure `json:"failure,omitempty"`
 }
 
 // WorkloadPool holds the histograms of all measured trials of a workload, merged.
@@ -200,6 +232,8 @@ type Row struct {
 	// N is the number of measured trials.
 	N       int                 `json:"n"`
 	Metrics map[string]Estimate `json:"metrics"`
+	// Operations in the order in which the engine names them, or by their names.
+	Operations []string `json:"operations,omitempty"`
 	// Histograms of all trials, merged.
 	Histograms Histograms `json:"histograms"`
 }

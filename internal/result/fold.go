@@ -35,7 +35,7 @@ func (s *WorkerSummary) Has(id string) bool {
 func (s *WorkerSummary) Fold(d *Trial, object Object) {
 	t := TrialSummary{Trial: d.Trial, Outcome: d.Outcome, Attempt: d.Attempt, Object: object, Failure: d.Failure}
 	if d.Outcome == Measured {
-		t.Metrics = d.Metrics
+		t.Metrics, t.Operations = d.Metrics, d.Operations
 		for i := range s.Workloads {
 			if s.Workloads[i].Workload == d.Trial.Workload {
 				s.Workloads[i].Histograms.Merge(d.Histograms)

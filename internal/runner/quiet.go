@@ -11,10 +11,10 @@ import (
 // garbage is collected after all.
 const quietLimit = 512 << 20
 
-// quietly runs f, in which this process waits for another, with the garbage
-// collector off, and returns the CPU time that the process itself used meanwhile,
-// as a ratio of one core.
-func quietly(f func()) float64 {
+// quietly runs f, in which an engine measures, with the garbage collector off, and
+// returns the CPU time that the process itself used meanwhile, without its
+// children's, and how long it took.
+func quietly(f func()) (own, elapsed time.Duration) {
 	runtime.GC()
 	percent := debug.SetGCPercent(-1)
 	limit := debug.SetMemoryLimit(quietLimit)
@@ -24,11 +24,7 @@ func quietly(f func()) float64 {
 	}()
 	start, before := time.Now(), cpuTime()
 	f()
-	used, elapsed := cpuTime()-before, time.Since(start)
-	if elapsed <= 0 {
-		return 0
-	}
-	return used.Seconds() / elapsed.Seconds()
+	return cpuTime() - before, time.Since(start)
 }
 
 // cpuTime is the user and system time of this process without its children.

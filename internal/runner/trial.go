@@ -80,9 +80,9 @@ func (w *worker) execute(ctx context.Context, engine workload.Engine, env worklo
 	var m *result.Measurement
 	var err error
 	d.StartedAt = w.Clock.Now()
-	own := quietly(func() { m, err = engine.Run(ctx, env) })
-	if m != nil && m.Metrics != nil {
-		m.Metrics["runner.cpu"] = result.Metric{Unit: result.Ratio, Value: own}
+	own, elapsed := quietly(func() { m, err = engine.Run(ctx, env) })
+	if m != nil && m.Metrics != nil && elapsed > 0 {
+		m.Metrics.Set("runner.cpu", result.Ratio, max(0, own-m.EngineCPU).Seconds()/elapsed.Seconds())
 	}
 	return m, err
 }

@@ -65,6 +65,9 @@ func buildRow(worker trial.Worker, workload string, w *result.WorkerSummary) (re
 			continue
 		}
 		row.N++
+		if len(row.Operations) == 0 {
+			row.Operations = t.Operations // of one workload, the same in every trial
+		}
 		for name, m := range t.Metrics {
 			values[name] = append(values[name], m.Value)
 			units[name] = m.Unit

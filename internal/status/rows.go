@@ -11,6 +11,7 @@ func Rows(status v1alpha1.StorageBenchmarkStatus) []result.Row {
 	for _, s := range status.Summary {
 		row := result.Row{Target: s.Target, Workload: s.Workload, Node: s.Node, N: int(s.Trials), Metrics: map[string]result.Estimate{}}
 		for _, op := range s.Operations {
+			row.Operations = append(row.Operations, op.Operation)
 			put := func(name, unit string, e *v1alpha1.Estimate) {
 				if e == nil {
 					return
@@ -23,6 +24,7 @@ func Rows(status v1alpha1.StorageBenchmarkStatus) []result.Row {
 				row.Metrics[op.Operation+"."+name] = m
 			}
 			put("iops", result.PerSecond, op.IOPS)
+			put("rate", result.PerSecond, op.Rate)
 			put("bandwidth", result.BytesPerSecond, op.Bandwidth)
 			if op.Latency != nil {
 				for name, d := range map[string]float64{

@@ -14,9 +14,12 @@ import (
 	"storagebench.io/storagebench/internal/result"
 )
 
-// MaxRows is the number of rows a status holds: about 1 KiB each, far below what
+// MaxRows is the number of rows a status holds: about 1 KiB each, and 5 KiB at most, far below what
 // etcd keeps of an object. It is the limit in the API's schema.
 const MaxRows = 64
+
+// MaxOperations is the number of operations of a row that a status holds.
+const MaxOperations = 16
 
 // Summary writes the summary's rows and headline into the status.
 func Summary(status *v1alpha1.StorageBenchmarkStatus, s result.Summary) {
@@ -25,10 +28,12 @@ func Summary(status *v1alpha1.StorageBenchmarkStatus, s result.Summary) {
 	status.SummaryOmitted = int32(max(len(s.Rows)-MaxRows, 0))
 	for _, row := range s.Rows[:min(len(s.Rows), MaxRows)] {
 		out := v1alpha1.SummaryRow{Target: row.Target, Workload: row.Workload, Node: row.Node, Trials: int32(row.N)}
-		for _, op := range report.Operations(row) {
+		ops := report.Operations(row)
+		for _, op := range ops[:min(len(ops), MaxOperations)] {
 			out.Operations = append(out.Operations, v1alpha1.OperationSummary{
 				Operation: op,
 				IOPS:      estimate(row, op+".iops"),
+				Rate:      estimate(row, op+".rate"),
 				Bandwidth: estimate(row, op+".bandwidth"),
 				Latency:   latency(row, op),
 			})

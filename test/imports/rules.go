@@ -55,10 +55,12 @@ var Rules = []Rule{
 	{Path: "internal/device/devicetest"}, // for tests
 	{Path: "internal/environment", Own: []string{"internal/device", "internal/trial", "internal/result"}, Foreign: append([]string{"github.com/prometheus/procfs"}, system...), Bare: true},
 	{Path: "internal/workload", Own: []string{"internal/trial", "internal/result"}, Bare: true},
+	{Path: "internal/workload/tool", Bare: true},
+	{Path: "internal/workload/native", Foreign: system, Bare: true},
 	{Path: "internal/workload/engines", Own: []string{"internal/trial", "internal/workload", "internal/workload/fio"}, Bare: true},
 	{
 		Path:    "internal/workload/fio",
-		Own:     []string{"internal/workload", "internal/device", "internal/trial", "internal/result", "internal/histogram", "internal/suggest"},
+		Own:     []string{"internal/workload", "internal/workload/tool", "internal/device", "internal/trial", "internal/result", "internal/histogram", "internal/suggest"},
 		Foreign: system,
 		Bare:    true,
 	},

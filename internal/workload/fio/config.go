@@ -1,12 +1,12 @@
 package fio
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload"
 )
 
 // config is the fio field of a workload, as the API has it.
@@ -30,10 +30,8 @@ const (
 
 func decode(raw json.RawMessage) (config, error) {
 	c := config{Prefill: prefillAuto}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&c); err != nil {
-		return c, &trial.Failure{Class: trial.InvalidSpec, Field: "fio", Message: "the configuration cannot be read: " + err.Error(), Err: err}
+	if err := workload.Decode("fio", raw, &c); err != nil {
+		return c, err
 	}
 	if (c.JobFile != "") == (len(c.Parameters) > 0) {
 		return c, invalid("fio", "it has both a job file and parameters, or neither", "set either fio.jobFile or fio.parameters")

@@ -44,7 +44,7 @@ func diagnose(env workload.Env, jobs []job, e ending) error {
 	if e.exit == nil && e.errno == 0 {
 		return nil
 	}
-	f := &trial.Failure{Class: trial.WorkloadFailed, Field: field(env, "fio"), Workload: env.Workload.Name, Err: e.exit}
+	f := &trial.Failure{Class: trial.WorkloadFailed, Field: env.Field("fio"), Workload: env.Workload.Name, Err: e.exit}
 	if e.errno != 0 {
 		f.Err = e.errno
 	}
@@ -54,7 +54,7 @@ func diagnose(env workload.Env, jobs []job, e ending) error {
 		f.Class = trial.InternalError
 		f.Message, f.Remedy = "fio cannot be run: "+e.exit.Error(), "install fio, or use the runner's image, which has it"
 	case e.errno == syscall.ENOSPC || e.errno == syscall.EDQUOT:
-		f.Class, f.Field = trial.NoSpace, targetField(env.Target)
+		f.Class, f.Field = trial.NoSpace, env.SizeField()
 		f.Message, f.Remedy = "the target became full while fio wrote to it", "make the target larger or lower the workload's size, and see what else writes to it"
 	case engine != "":
 		f.Class, f.Field = trial.EngineRefused, optionField(env, "ioengine")
@@ -131,10 +131,10 @@ func (e ending) said() string {
 func optionField(env workload.Env, option string) string {
 	c, err := decode(env.Workload.Config)
 	if err != nil || c.JobFile != "" {
-		return field(env, fieldJobFile)
+		return env.Field(fieldJobFile)
 	}
 	if option == "" {
-		return field(env, fieldParameters)
+		return env.Field(fieldParameters)
 	}
-	return field(env, fieldParameters+"."+option)
+	return env.Field(fieldParameters + "." + option)
 }

@@ -16,6 +16,7 @@ import (
 	"storagebench.io/storagebench/internal/device/devicetest"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload/tool"
 )
 
 func TestAVolumeThatFillsUpIsNoSpace(t *testing.T) {
@@ -119,7 +120,7 @@ func TestACancelledTrialLeavesNoFio(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
-	case <-time.After(stopWait + 10*time.Second):
+	case <-time.After(tool.StopWait + 10*time.Second):
 		t.Fatal("it does not end")
 	}
 	if pids := fiosIn(t, env.Dir); len(pids) != 0 {

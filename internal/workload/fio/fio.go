@@ -3,7 +3,6 @@ package fio
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -98,10 +97,10 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 		return m, err
 	}
 	if parseErr != nil {
-		return m, &trial.Failure{Class: trial.WorkloadFailed, Field: field(env, "fio"), Message: parseErr.Error(), Workload: env.Workload.Name, Err: parseErr}
+		return m, &trial.Failure{Class: trial.WorkloadFailed, Field: env.Field("fio"), Message: parseErr.Error(), Workload: env.Workload.Name, Err: parseErr}
 	}
 	if err := complete(d, jobs); err != nil {
-		return m, &trial.Failure{Class: trial.WorkloadFailed, Field: field(env, "fio"), Message: err.Error(), Workload: env.Workload.Name, Err: err}
+		return m, &trial.Failure{Class: trial.WorkloadFailed, Field: env.Field("fio"), Message: err.Error(), Workload: env.Workload.Name, Err: err}
 	}
 	return m, nil
 }
@@ -131,11 +130,11 @@ func complete(d *document, jobs []job) error {
 func (Engine) jobs(env workload.Env) ([]job, error) {
 	c, err := decode(env.Workload.Config)
 	if err != nil {
-		return nil, inSpec(env, err)
+		return nil, env.InSpec(err)
 	}
 	jobs, err := resolve(c, env.Target.Mode, env.Workload.Name)
 	if err != nil {
-		return nil, inSpec(env, err)
+		return nil, env.InSpec(err)
 	}
 	if env.Target.Mode == trial.Block {
 		jobs = onDevice(jobs, env.Device)
@@ -148,20 +147,6 @@ func (Engine) jobs(env workload.Env) ([]job, error) {
 		jobs[0].options["size"] = fmt.Sprint(n)
 	}
 	return jobs, nil
-}
-
-// inSpec makes a failure's field absolute.
-func inSpec(env workload.Env, err error) error {
-	f, ok := errors.AsType[*trial.Failure](err)
-	if !ok {
-		return err
-	}
-	f.Field, f.Workload = field(env, f.Field), env.Workload.Name
-	return f
-}
-
-func field(env workload.Env, relative string) string {
-	return "spec.workloads[" + env.Workload.Name + "]." + relative
 }
 
 func clones(jobs []job) uint64 {

@@ -81,30 +81,16 @@ func measure(clones []*jobOutput) (result.Metrics, result.Histograms) {
 	return metrics, histograms
 }
 
-// percentiles that are metrics.
-var percentiles = []struct {
-	name string
-	p    float64
-}{{"p50", 50}, {"p95", 95}, {"p99", 99}, {"p99.9", 99.9}, {"p99.99", 99.99}}
-
 func (t *tally) latencies(op string, metrics result.Metrics, histograms result.Histograms) {
 	// With gtod_reduce or disable_clat fio reports zeros; a metric that was not
 	// measured is absent.
 	if t.n == 0 || t.max == 0 {
 		return
 	}
-	seconds := func(quantity string, ns float64) {
-		metrics[op+".latency."+quantity] = result.Metric{Unit: result.Seconds, Value: ns / 1e9}
+	metrics.SetLatency(op, t.sum/float64(t.n), t.max, &t.histogram)
+	if t.histogram.Count() > 0 {
+		histograms[op] = &t.histogram
 	}
-	seconds("mean", t.sum/float64(t.n))
-	seconds("max", t.max)
-	if t.histogram.Count() == 0 {
-		return
-	}
-	for _, p := range percentiles {
-		seconds(p.name, float64(t.histogram.Percentile(p.p)))
-	}
-	histograms[op] = &t.histogram
 }
 
 // measureCPU adds the CPU time of fio's threads, in cores, over the time they ran.

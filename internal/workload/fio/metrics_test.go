@@ -2,7 +2,6 @@ package fio
 
 import (
 	"errors"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -100,18 +99,6 @@ func TestTextBeforeTheDocumentIsKeptApart(t *testing.T) {
 	}
 	if _, _, err := parseOutput([]byte("nothing")); !errors.Is(err, errNoDocument) {
 		t.Errorf("got %v", err)
-	}
-}
-
-func TestStderrIsCutAtItsBeginning(t *testing.T) {
-	w := &tail{limit: 10}
-	for _, s := range []string{"0123456789", "abc", strings.Repeat("x", 100), "end"} {
-		if n, err := io.Copy(w, strings.NewReader(s)); n != int64(len(s)) || err != nil {
-			t.Fatalf("wrote %d, %v", n, err)
-		}
-	}
-	if got := w.String(); got != "…xxxxxxxend" {
-		t.Errorf("kept %q", got)
 	}
 }
 

@@ -20,11 +20,11 @@ import (
 func (e Engine) Prepare(ctx context.Context, env workload.Env) error {
 	c, err := decode(env.Workload.Config)
 	if err != nil {
-		return inSpec(env, err)
+		return env.InSpec(err)
 	}
 	jobs, err := resolve(c, env.Target.Mode, env.Workload.Name)
 	if err != nil {
-		return inSpec(env, err)
+		return env.InSpec(err)
 	}
 	room, err := roomOn(env, jobs)
 	if err != nil {
@@ -52,24 +52,20 @@ func (e Engine) Prepare(ctx context.Context, env workload.Env) error {
 func roomOn(env workload.Env, jobs []job) (uint64, error) {
 	if env.Target.Mode == trial.Block {
 		n, err := device.Size(env.Device)
-		return n, unusable(env, err)
+		if err != nil {
+			return 0, env.Unusable(err)
+		}
+		return n, nil
 	}
 	size, free, err := device.Space(env.Dir)
 	if err != nil {
-		return 0, unusable(env, err)
+		return 0, env.Unusable(err)
 	}
 	if size == 0 {
 		return math.MaxUint64, nil // a file system that does not know how large it is
 	}
 	own, err := existing(env, jobs)
 	return free + own, err
-}
-
-func unusable(env workload.Env, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &trial.Failure{Class: trial.TargetUnusable, Field: targetField(env.Target), Message: err.Error(), Remedy: "see the kernel's log on the node", Err: err}
 }
 
 // existing is what the files of the jobs occupy.
@@ -147,26 +143,5 @@ func (j job) sizeOn(device uint64) uint64 {
 }
 
 func tooSmall(env workload.Env, need, have uint64) error {
-	what, remedy := "the volume", "make it larger, or lower size or numjobs of the workload"
-	if env.Target.Mode == trial.Block {
-		what = "the device"
-	}
-	return &trial.Failure{
-		Class:    trial.TargetTooSmall,
-		Field:    targetField(env.Target),
-		Message:  fmt.Sprintf("workload %s needs %s and %s has %s available", env.Workload.Name, human(need), what, human(have)),
-		Remedy:   remedy,
-		Workload: env.Workload.Name,
-	}
-}
-
-// targetField is the field of the spec that decides how large a target is.
-func targetField(t trial.Target) string {
-	leaf := map[trial.Source]string{
-		trial.StorageClass:          "storageClass.size",
-		trial.PersistentVolumeClaim: "persistentVolumeClaim.claimName",
-		trial.HostPath:              "hostPath.path",
-		trial.BlockDevice:           "blockDevice.path",
-	}[t.Source]
-	return "spec.targets[" + t.Name + "]." + leaf
+	return env.TooSmall(need, have, "make it larger, or lower size or numjobs of the workload")
 }

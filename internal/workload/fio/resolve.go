@@ -9,6 +9,7 @@ import (
 
 	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload"
 )
 
 // job is one job with everything that [global] gave it. Values are canonical.
@@ -181,7 +182,7 @@ func (j job) checkWhole(mode trial.Mode) error {
 	case j.has("filename") && j.has("nrfiles"):
 		return &lineError{j.line, j.title() + " has both filename and nrfiles", "remove one: the number of files is that of the names"}
 	case mode == trial.Filesystem && !j.has("filesize") && j.has("size") && number(j.options["size"])/j.files() < j.minBlock():
-		return &lineError{j.line, fmt.Sprintf("%s has files of %s and blocks of %s", j.title(), human(number(j.options["size"])/j.files()), human(j.minBlock())), "raise size or lower bs"}
+		return &lineError{j.line, fmt.Sprintf("%s has files of %s and blocks of %s", j.title(), workload.Human(number(j.options["size"])/j.files()), workload.Human(j.minBlock())), "raise size or lower bs"}
 	}
 	return nil
 }

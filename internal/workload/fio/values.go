@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"storagebench.io/storagebench/internal/workload"
 )
 
 const (
@@ -98,7 +100,7 @@ func size(low, high uint64) syntax {
 			return "", err
 		}
 		if n < low || n > high {
-			return "", fmt.Errorf("%s is not between %s and %s", clip(v), human(low), human(high))
+			return "", fmt.Errorf("%s is not between %s and %s", clip(v), workload.Human(low), workload.Human(high))
 		}
 		return strconv.FormatUint(n, 10), nil
 	}}
@@ -296,7 +298,7 @@ func parseSize(v string) (uint64, error) {
 	case suffix[1:] != "" && suffix[1:] != "b" && suffix[1:] != "ib":
 		return 0, fmt.Errorf("%q has an unknown suffix", clip(v))
 	case n > maxSize>>(10*power):
-		return 0, fmt.Errorf("%q is more than %s", clip(v), human(maxSize))
+		return 0, fmt.Errorf("%q is more than %s", clip(v), workload.Human(maxSize))
 	}
 	return n << (10 * power), nil
 }
@@ -330,14 +332,4 @@ func parseTime(v string, unit time.Duration) (time.Duration, error) {
 func number(canonical string) uint64 {
 	n, _ := strconv.ParseUint(canonical, 10, 64)
 	return n
-}
-
-// human writes a size with a binary suffix and up to one digit after the point.
-func human(n uint64) string {
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
-	v, i := float64(n), 0
-	for v >= 1024 && i < len(units)-1 {
-		v, i = v/1024, i+1
-	}
-	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0") + " " + units[i]
 }

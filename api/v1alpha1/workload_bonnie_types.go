@@ -1,0 +1,31 @@
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/api/resource"
+
+// BonnieWorkload runs bonnie++, in the test's own order: one file written by
+// characters and by blocks, rewritten, read by characters and by blocks, seeks in it;
+// then small files created, looked up and deleted, in order and at random.
+type BonnieWorkload struct {
+	// size of the large file, at least 16Mi. Default: twice the memory of the node, or 80 % of
+	// the target if that is less.
+	// +optional
+	Size *resource.Quantity `json:"size,omitempty"`
+
+	// chunkSize is the size of a block, a power of two from 256 to 1Mi. Default: 8Ki.
+	// +optional
+	// +kubebuilder:default="8Ki"
+	ChunkSize *resource.Quantity `json:"chunkSize,omitempty"`
+
+	// files, in units of 1024, of the second half; 0 leaves it out. Default: 16.
+	// +optional
+	// +kubebuilder:default=16
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=10000
+	Files *int64 `json:"files,omitempty"`
+
+	// perCharacter is false to leave out the tests by single characters, which
+	// measure the C library. Default: true.
+	// +optional
+	// +kubebuilder:default=true
+	PerCharacter *bool `json:"perCharacter,omitempty"`
+}

@@ -1,0 +1,48 @@
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/api/resource"
+
+// FilesyncSync says how a file is made durable.
+type FilesyncSync string
+
+const (
+	// FilesyncDsync opens the file with O_DSYNC.
+	FilesyncDsync FilesyncSync = "Dsync"
+	// FilesyncSyncFlag opens the file with O_SYNC.
+	FilesyncSyncFlag FilesyncSync = "Sync"
+	// FilesyncFsync calls fsync after the write.
+	FilesyncFsync FilesyncSync = "Fsync"
+	// FilesyncFdatasync calls fdatasync after the write.
+	FilesyncFdatasync FilesyncSync = "Fdatasync"
+	// FilesyncNone does nothing: what is left is the cost of the file system in memory.
+	FilesyncNone FilesyncSync = "None"
+)
+
+// FilesyncWorkload creates a file, writes it, closes it and removes it, again and
+// again, as what it costs to make a small file durable.
+type FilesyncWorkload struct {
+	// files to create, over all threads. Default: 10000.
+	// +optional
+	// +kubebuilder:default=10000
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000000
+	Files int64 `json:"files,omitempty"`
+
+	// size of each file, from 1 to 64Mi. Default: 255 bytes.
+	// +optional
+	// +kubebuilder:default="255"
+	Size *resource.Quantity `json:"size,omitempty"`
+
+	// sync is Dsync, Sync, Fsync, Fdatasync or None. Default: Dsync.
+	// +optional
+	// +kubebuilder:default=Dsync
+	// +kubebuilder:validation:Enum=Dsync;Sync;Fsync;Fdatasync;None
+	Sync FilesyncSync `json:"sync,omitempty"`
+
+	// threads, each with a file of its own. Default: 1.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=256
+	Threads int32 `json:"threads,omitempty"`
+}

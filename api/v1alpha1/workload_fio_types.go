@@ -1,0 +1,47 @@
+package v1alpha1
+
+// FioPrefill says whether files and devices are written before they are read.
+type FioPrefill string
+
+const (
+	// FioPrefillAuto writes everything that a job reads once before the first
+	// trial, with random data, as unwritten blocks read as zeros without I/O.
+	FioPrefillAuto FioPrefill = "Auto"
+	// FioPrefillNever leaves files and devices as they are.
+	FioPrefillNever FioPrefill = "Never"
+)
+
+// FioWorkload is a fio job. Only options that stay inside the target are
+// accepted; docs/reference/fio-options.md lists them.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.jobFile), has(self.parameters), has(self.preset)].filter(x, x).size() == 1",message="fio needs exactly one of jobFile, parameters and preset"
+type FioWorkload struct {
+	// jobFile is a fio job file. The directory or device of the target is filled in.
+	// +optional
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=32768
+	JobFile string `json:"jobFile,omitempty"`
+
+	// parameters are the options of a single job: {rw: randread, bs: 4k, iodepth: "32"}.
+	// Defaults: ioengine libaio, direct 1, bs 4k, size 1GiB (less on a small
+	// target), runtime 30s with time_based 1.
+	// +optional
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="'rw' in self || 'readwrite' in self",message="parameters needs rw: read, write, randread, randwrite, readwrite, randrw, trim or randtrim"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, self[k].size() <= 256)",message="a parameter's value is longer than 256 characters"
+	Parameters map[string]string `json:"parameters,omitempty"`
+
+	// preset is the name of a job file that comes with storagebench, for what storage
+	// is often qualified for; docs/reference/fio-presets.md lists them.
+	// +optional
+	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Preset string `json:"preset,omitempty"`
+
+	// prefill is Auto or Never. Default: Auto.
+	// +optional
+	// +kubebuilder:default=Auto
+	// +kubebuilder:validation:Enum=Auto;Never
+	Prefill FioPrefill `json:"prefill,omitempty"`
+}

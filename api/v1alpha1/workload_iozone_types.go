@@ -1,0 +1,73 @@
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/api/resource"
+
+// IozoneTest is one test of iozone.
+type IozoneTest string
+
+// Tests of iozone. Rewrite and Reread are the second pass of Write and Read.
+const (
+	IozoneWrite       IozoneTest = "Write"
+	IozoneRewrite     IozoneTest = "Rewrite"
+	IozoneRead        IozoneTest = "Read"
+	IozoneReread      IozoneTest = "Reread"
+	IozoneRandomRead  IozoneTest = "RandomRead"
+	IozoneRandomWrite IozoneTest = "RandomWrite"
+)
+
+// IozoneTool is the program that measures.
+type IozoneTool string
+
+const (
+	// IozoneToolAuto is iozone where it is installed, and fio otherwise.
+	IozoneToolAuto IozoneTool = "Auto"
+	// IozoneToolIozone is iozone, which is not free software and not in the image.
+	IozoneToolIozone IozoneTool = "Iozone"
+	// IozoneToolFio measures the same matrix with fio.
+	IozoneToolFio IozoneTool = "Fio"
+)
+
+// IozoneWorkload measures a matrix: each test for each file size and record size.
+type IozoneWorkload struct {
+	// fileSizes, each a row of the matrix. Default: 64Mi, 512Mi.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:default={"64Mi","512Mi"}
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	FileSizes []resource.Quantity `json:"fileSizes,omitempty"`
+
+	// recordSizes, each a column. Records larger than a file are left out. Default:
+	// 4Ki, 64Ki, 1Mi.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:default={"4Ki","64Ki","1Mi"}
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	RecordSizes []resource.Quantity `json:"recordSizes,omitempty"`
+
+	// tests to run. Default: all six.
+	// +optional
+	// +listType=set
+	// +kubebuilder:default={Write,Rewrite,Read,Reread,RandomRead,RandomWrite}
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=6
+	// +kubebuilder:validation:items:Enum=Write;Rewrite;Read;Reread;RandomRead;RandomWrite
+	Tests []IozoneTest `json:"tests,omitempty"`
+
+	// includeFlush counts the fsync at the end of a test as part of its time, as
+	// iozone -e. Without it, a file that fits into memory measures memory. Default: true.
+	// +optional
+	// +kubebuilder:default=true
+	IncludeFlush *bool `json:"includeFlush,omitempty"`
+
+	// direct bypasses the page cache, as iozone -I. Default: false.
+	// +optional
+	Direct bool `json:"direct,omitempty"`
+
+	// tool is Auto, Iozone or Fio. Default: Auto.
+	// +optional
+	// +kubebuilder:default=Auto
+	// +kubebuilder:validation:Enum=Auto;Iozone;Fio
+	Tool IozoneTool `json:"tool,omitempty"`
+}

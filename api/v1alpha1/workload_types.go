@@ -1,0 +1,36 @@
+package v1alpha1
+
+// Workload is one engine with its settings. Exactly one engine is set.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.fio), has(self.postmark), has(self.filesync), has(self.bandwidth), has(self.bonnie), has(self.iozone)].filter(x, x).size() == 1",message="a workload needs exactly one engine: fio, postmark, filesync, bandwidth, bonnie or iozone"
+type Workload struct {
+	// name of the workload, in results and object keys.
+	// +required
+	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name"`
+
+	// fio runs fio, with a job file, with parameters, or with a preset.
+	// +optional
+	Fio *FioWorkload `json:"fio,omitempty"`
+
+	// postmark runs transactions on many small files, as a mail server would.
+	// +optional
+	Postmark *PostmarkWorkload `json:"postmark,omitempty"`
+
+	// filesync creates files that are durable before the next one is begun.
+	// +optional
+	Filesync *FilesyncWorkload `json:"filesync,omitempty"`
+
+	// bandwidth writes and reads one file, or a device, from its start to its end.
+	// +optional
+	Bandwidth *BandwidthWorkload `json:"bandwidth,omitempty"`
+
+	// bonnie runs bonnie++.
+	// +optional
+	Bonnie *BonnieWorkload `json:"bonnie,omitempty"`
+
+	// iozone measures a matrix of record sizes and file sizes.
+	// +optional
+	Iozone *IozoneWorkload `json:"iozone,omitempty"`
+}

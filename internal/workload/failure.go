@@ -1,0 +1,101 @@
+package workload
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// Decode reads the configuration of an engine into c, which holds the defaults. A
+// field that c has not is refused.
+func Decode(engine string, raw json.RawMessage, c any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(c); err != nil {
+		return &trial.Failure{Class: trial.InvalidSpec, Field: engine, Message: "the configuration cannot be read: " + err.Error(), Remedy: "see the fields of " + engine + " in docs/reference/api.md", Err: err}
+	}
+	return nil
+}
+
+// Field is the absolute path of a field of the workload.
+func (e Env) Field(relative string) string {
+	return "spec.workloads[" + e.Workload.Name + "]." + relative
+}
+
+// InSpec makes the field of a failure that Check returns absolute.
+func (e Env) InSpec(err error) error {
+	f, ok := errors.AsType[*trial.Failure](err)
+	if !ok {
+		return err
+	}
+	f.Field, f.Workload = e.Field(f.Field), e.Workload.Name
+	return f
+}
+
+// SizeField is the field of the spec that decides how large the target is.
+func (e Env) SizeField() string {
+	leaf := map[trial.Source]string{
+		trial.StorageClass:          "storageClass.size",
+		trial.PersistentVolumeClaim: "persistentVolumeClaim.claimName",
+		trial.HostPath:              "hostPath.path",
+		trial.BlockDevice:           "blockDevice.path",
+	}[e.Target.Source]
+	return "spec.targets[" + e.Target.Name + "]." + leaf
+}
+
+// TooSmall says that the target lacks room, in bytes.
+func (e Env) TooSmall(need, have uint64, remedy string) *trial.Failure {
+	what := "the volume"
+	if e.Target.Mode == trial.Block {
+		what = "the device"
+	}
+	return &trial.Failure{
+		Class:    trial.TargetTooSmall,
+		Field:    e.SizeField(),
+		Message:  fmt.Sprintf("workload %s needs %s and %s has %s available", e.Workload.Name, Human(need), what, Human(have)),
+		Remedy:   remedy,
+		Workload: e.Workload.Name,
+	}
+}
+
+// Unusable says that the target cannot be looked at.
+func (e Env) Unusable(err error) *trial.Failure {
+	return &trial.Failure{Class: trial.TargetUnusable, Field: e.SizeField(), Message: err.Error(), Remedy: "see the kernel's log on the node", Workload: e.Workload.Name, Err: err}
+}
+
+// Refused turns the error of a system call on the target into a failure: full,
+// read-only, broken, or an open flag that the file system has not.
+func (e Env) Refused(engine, operation string, err error) *trial.Failure {
+	f := &trial.Failure{Class: trial.WorkloadFailed, Field: e.Field(engine), Message: operation + ": " + err.Error(), Workload: e.Workload.Name, Err: err}
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		f.Class, f.Field = trial.NoSpace, e.SizeField()
+		f.Message = "the target became full while " + engine + " wrote to it: " + operation + ": " + err.Error()
+		f.Remedy = "make the target larger or lower the workload's size, and see what else writes to it; a file system can also run out of inodes"
+	case errors.Is(err, syscall.EROFS):
+		f.Class, f.Field = trial.TargetUnusable, e.SizeField()
+		f.Message, f.Remedy = "the target is read-only: "+operation+": "+err.Error(), "mount it read-write; a file system that found an error may have become read-only by itself, which the kernel's log on the node tells"
+	case errors.Is(err, syscall.EIO):
+		f.Class, f.Field = trial.TargetUnusable, e.SizeField()
+		f.Remedy = "do not trust this storage before the cause is known: see the kernel's log on the node"
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		f.Remedy = "lower the number of threads, or raise the limit of open files on the node"
+	}
+	return f
+}
+
+// Human writes a size with a binary suffix and up to one digit after the point.
+func Human(n uint64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	v, i := float64(n), 0
+	for v >= 1024 && i < len(units)-1 {
+		v, i = v/1024, i+1
+	}
+	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0") + " " + units[i]
+}

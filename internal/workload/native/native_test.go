@@ -1,0 +1,138 @@
+package native
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sys/unix"
+)
+
+func TestThreadsRunTogetherAndTheirTimeIsCounted(t *testing.T) {
+	var together atomic.Int32
+	usage, err := Run(t.Context(), 3, func(thread *Thread) error {
+		together.Add(1)
+		for together.Load() < 3 && !thread.Stopped() { // ends only if all three run at once
+		}
+		for begin := thread.Clock.Now(); thread.Clock.Now() < begin+5*time.Millisecond; {
+		}
+		return nil
+	})
+	if err != nil || together.Load() != 3 {
+		t.Fatalf("%d threads, %v", together.Load(), err)
+	}
+	if usage.Elapsed < 5*time.Millisecond || usage.User+usage.System <= 0 {
+		t.Errorf("the usage is %+v", usage)
+	}
+}
+
+func TestAThreadThatFailsStopsTheOthers(t *testing.T) {
+	_, err := Run(t.Context(), 2, func(thread *Thread) error {
+		if thread.Index == 1 {
+			return syscall.ENOSPC
+		}
+		for !thread.Stopped() {
+		}
+		return nil
+	})
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTheContextStopsThreads(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := Run(ctx, 1, func(thread *Thread) error {
+		cancel()
+		for !thread.Stopped() {
+		}
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSystemCallsDoWhatTheySayAndReportWhatWentWrong(t *testing.T) {
+	dir := t.TempDir()
+	path := Path(dir, "file")
+	fd, errno := Open(path, unix.O_CREAT|unix.O_RDWR)
+	if errno != 0 {
+		t.Fatal(errno)
+	}
+	content := NewData(1, 5000).Next(5000)
+	if errno := Write(fd, content); errno != 0 {
+		t.Error(errno)
+	}
+	if errno := errors.Join(asError(Fsync(fd)), asError(Fdatasync(fd)), asError(Close(fd))); errno != nil {
+		t.Error(errno)
+	}
+	if stored, err := os.ReadFile(filepath.Join(dir, "file")); err != nil || !bytes.Equal(stored, content) {
+		t.Errorf("%d bytes, %v", len(stored), err)
+	}
+	fd, errno = Open(path, unix.O_RDONLY)
+	buffer := make([]byte, 8192)
+	n, readErrno := Read(fd, buffer)
+	if errno != 0 || readErrno != 0 || !bytes.Equal(buffer[:n], content) {
+		t.Errorf("read %d bytes, %v, %v", n, errno, readErrno)
+	}
+	if errno := Write(fd, content); errno != unix.EBADF {
+		t.Errorf("a write to a file that is open for reading: %v", errno)
+	}
+	if errno := Close(fd); errno != 0 {
+		t.Error(errno)
+	}
+	if took, err := Drain(dir); err != nil || took <= 0 {
+		t.Errorf("drain: %v, %v", took, err)
+	}
+	if errno := Unlink(path); errno != 0 {
+		t.Error(errno)
+	}
+	if errno := Unlink(path); errno != unix.ENOENT {
+		t.Errorf("a file that is gone: %v", errno)
+	}
+	if _, errno := Open(path, unix.O_RDONLY); errno != unix.ENOENT {
+		t.Errorf("a file that is gone: %v", errno)
+	}
+}
+
+func asError(errno unix.Errno) error {
+	if errno == 0 {
+		return nil
+	}
+	return errno
+}
+
+func TestDataCanBeNeitherCompressedNorDeduplicated(t *testing.T) {
+	d := NewData(7, 16<<10)
+	var all []byte
+	blocks := map[string]bool{}
+	for range 32 {
+		b := d.Next(16 << 10)
+		all = append(all, b...)
+		for i := 0; i < len(b); i += stampEvery {
+			if block := string(b[i : i+stampEvery]); blocks[block] {
+				t.Fatal("a block is there twice")
+			} else {
+				blocks[block] = true
+			}
+		}
+	}
+	encoder, err := zstd.NewWriter(nil, zstd.WithWindowSize(1<<10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(encoder.EncodeAll(all, nil)); n < len(all)*98/100 {
+		t.Errorf("%d bytes were compressed to %d", len(all), n)
+	}
+	if bytes.Equal(NewData(8, 64).Next(64)[8:], NewData(7, 64).Next(64)[8:]) {
+		t.Error("another seed gives the same data")
+	}
+}

@@ -1,0 +1,92 @@
+package native
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The calls below go straight to the kernel: the thread keeps its P meanwhile. Each
+// returns 0 for success. EINTR cannot come: file systems' calls are not interrupted
+// by signals that are restarted, as those of the Go runtime are.
+
+// Path returns the C string of a path, to be made before the clock starts.
+func Path(elements ...string) *byte {
+	b := append([]byte(filepath.Join(elements...)), 0)
+	return &b[0]
+}
+
+// Open opens or creates a file with mode 0600.
+func Open(path *byte, flags int) (fd int, errno unix.Errno) {
+	at := unix.AT_FDCWD
+	n, _, errno := unix.RawSyscall6(unix.SYS_OPENAT, uintptr(at), uintptr(unsafe.Pointer(path)), uintptr(flags|unix.O_CLOEXEC), 0o600, 0, 0)
+	return int(n), errno
+}
+
+// Close closes a file. On some file systems it is what reports a failed write.
+func Close(fd int) unix.Errno {
+	_, _, errno := unix.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0)
+	return errno
+}
+
+// Read reads up to len(b) bytes; 0 is the end of the file.
+func Read(fd int, b []byte) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
+	return int(n), errno
+}
+
+// Write writes all of b. A write that is cut short is carried on, as the kernel does
+// so before it says what is wrong.
+func Write(fd int, b []byte) unix.Errno {
+	for len(b) > 0 {
+		n, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
+		if errno != 0 {
+			return errno
+		}
+		if n == 0 {
+			return unix.EIO
+		}
+		b = b[n:]
+	}
+	return 0
+}
+
+// Unlink removes a file.
+func Unlink(path *byte) unix.Errno {
+	at := unix.AT_FDCWD
+	_, _, errno := unix.RawSyscall(unix.SYS_UNLINKAT, uintptr(at), uintptr(unsafe.Pointer(path)), 0)
+	return errno
+}
+
+// Fsync makes a file durable: its data and everything that is known of it.
+func Fsync(fd int) unix.Errno {
+	_, _, errno := unix.RawSyscall(unix.SYS_FSYNC, uintptr(fd), 0, 0)
+	return errno
+}
+
+// Fdatasync makes a file's data durable, and of the rest what it takes to read them.
+func Fdatasync(fd int) unix.Errno {
+	_, _, errno := unix.RawSyscall(unix.SYS_FDATASYNC, uintptr(fd), 0, 0)
+	return errno
+}
+
+// Drain makes everything durable that the file system of dir holds, with what other
+// programs have written there, and returns how long that took.
+func Drain(dir string) (time.Duration, error) {
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, fmt.Errorf("open %s: %w", dir, err)
+	}
+	defer func() { _ = unix.Close(fd) }() // it was only read
+	clock := NewClock()
+	if err := unix.Fsync(fd); err != nil {
+		return 0, fmt.Errorf("fsync %s: %w", dir, err)
+	}
+	if err := unix.Syncfs(fd); err != nil {
+		return 0, fmt.Errorf("syncfs %s: %w", dir, err)
+	}
+	return clock.Now(), nil
+}

@@ -1,0 +1,127 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// maxStdout is what is kept of stdout, from its end.
+	maxStdout = 16 << 20
+	// maxStderr is what is kept of stderr, from its end.
+	maxStderr = 16 << 10
+)
+
+// StopWait is how long a program may take to end after SIGTERM before it is killed.
+const StopWait = 10 * time.Second
+
+// Command is a program to run.
+type Command struct {
+	// Program and its arguments.
+	Program string
+	Args    []string
+	// Dir is where it runs.
+	Dir string
+	// Scratch is its home and its place for temporary files.
+	Scratch string
+}
+
+// Result of a program that ran.
+type Result struct {
+	Argv   []string
+	Stdout []byte
+	Stderr string
+	// Err of the process; nil for exit status 0.
+	Err error
+}
+
+// Run executes a program and waits for it and for everything that it started.
+func Run(ctx context.Context, c Command) Result {
+	cmd := exec.CommandContext(ctx, c.Program, c.Args...)
+	cmd.Dir = c.Dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LANG=C", "HOME=" + c.Scratch, "TMPDIR=" + c.Scratch}
+	stdout, stderr := &tail{limit: maxStdout}, &tail{limit: maxStderr}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	r := Result{Argv: cmd.Args}
+	r.Err = supervise(cmd)
+	r.Stdout, r.Stderr = stdout.kept, stderr.String()
+	return r
+}
+
+// Installed says whether the program is there to be run. What it failed with
+// otherwise is in Result.Err.
+func (r Result) Installed() bool {
+	_, ended := errors.AsType[*exec.ExitError](r.Err)
+	return r.Err == nil || ended
+}
+
+// supervise runs cmd so that it ends, with its children, when this program does.
+func supervise(cmd *exec.Cmd) error {
+	// Ctrl-C on a terminal is for this program, which stops the tool itself, with
+	// the group that it leads. If this program is killed, the kernel kills the tool:
+	// it would go on writing to the target. That signal is tied to the thread that
+	// forks, which must therefore live until the tool has ended.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = StopWait
+	ended := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Run()
+		if cmd.Process != nil {
+			// Children that outlived it: it has failed, or did not stop when asked.
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // usually there are none
+		}
+		ended <- err
+	}()
+	return <-ended
+}
+
+// ReadBounded reads a file that a program has written, of at most limit bytes.
+func ReadBounded(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		err = fmt.Errorf("%s is larger than %d MiB", path, limit>>20)
+	}
+	return b, err
+}
+
+// tail keeps the end of what is written to it. It has no method but these two:
+// io.Copy would find its way around Write through a ReadFrom.
+type tail struct {
+	limit int
+	kept  []byte
+	cut   bool
+}
+
+// Write never fails, so that the process is never stopped by a full pipe.
+func (t *tail) Write(p []byte) (int, error) {
+	t.kept = append(t.kept, p...)
+	if over := len(t.kept) - t.limit; over > 0 {
+		t.kept = append(t.kept[:0], t.kept[over:]...)
+		t.cut = true
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	s := strings.ToValidUTF8(string(t.kept), "?")
+	if t.cut {
+		return "…" + s
+	}
+	return s
+}
