@@ -127,6 +127,10 @@ demo: ## From nothing to a measured StorageClass, on this machine
 bench-overhead: ## Compare storagebench's numbers with those of fio run by hand
 	@go build -o bin/bench-overhead ./hack/bench/overhead && bin/bench-overhead
 
+.PHONY: bench-workloads
+bench-workloads: ## Compare the engines of storagebench with the programs they stand for, as root
+	@go build -o bin/bench-workloads ./hack/bench/workloads && bin/bench-workloads
+
 .PHONY: bench-latency
 bench-latency: deploy ## Measure what the operator adds to a benchmark's start and end
 	@go build -o bin/bench-latency ./hack/bench/latency && . hack/env.sh && bin/bench-latency

@@ -108,7 +108,13 @@ var Rules = []Rule{
 	// Programs that are run from the repository, and helpers of tests. Nobody imports them.
 	{Path: "hack/fio-options", Own: []string{"internal/workload/fio"}},
 	{Path: "hack/objects", Own: []string{"internal/store/s3"}},
-	{Path: "hack/bench/overhead", Own: []string{"internal/result", "internal/stats"}},
+	{Path: "hack/bench/paired", Own: []string{"internal/stats"}},
+	{Path: "hack/bench/volume"},
+	{Path: "hack/bench/overhead", Own: []string{"hack/bench/paired", "hack/bench/volume", "internal/result", "internal/stats"}},
+	{
+		Path: "hack/bench/workloads",
+		Own:  []string{"hack/bench/paired", "hack/bench/volume", "internal/result", "internal/trial", "internal/workload", "internal/workload/engines"},
+	},
 	{
 		// Takes the scheme of controllers and nothing else of it.
 		Path:    "hack/bench/latency",

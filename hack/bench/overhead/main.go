@@ -24,12 +24,13 @@ import (
 	"syscall"
 	"time"
 
+	"storagebench.io/storagebench/hack/bench/paired"
+	"storagebench.io/storagebench/hack/bench/volume"
 	"storagebench.io/storagebench/internal/stats"
 )
 
 type settings struct {
-	min, max      int
-	halfWidth     float64
+	effort        paired.Effort
 	runtime       time.Duration
 	rw, bs, depth string
 	size          string
@@ -44,9 +45,9 @@ const (
 
 func main() {
 	s := settings{}
-	flag.IntVar(&s.min, "min", 12, "fewest pairs")
-	flag.IntVar(&s.max, "max", 300, "most pairs")
-	flag.Float64Var(&s.halfWidth, "half-width", 0.01, "half-width of the interval that is narrow enough")
+	flag.IntVar(&s.effort.Min, "min", 12, "fewest pairs")
+	flag.IntVar(&s.effort.Max, "max", 300, "most pairs")
+	flag.Float64Var(&s.effort.HalfWidth, "half-width", 0.01, "half-width of the interval that is narrow enough")
 	flag.DurationVar(&s.runtime, "runtime", time.Second, "duration of a trial")
 	flag.StringVar(&s.rw, "rw", "randrw", "fio's rw")
 	flag.StringVar(&s.bs, "bs", "4k", "fio's bs")
@@ -78,38 +79,30 @@ func run(s settings) int {
 
 // compare makes the loop device, runs the pairs and sums them up.
 func compare(ctx context.Context, s settings) (line string, ok bool, err error) {
-	v, err := newVolume(ctx, s.backing)
+	v, err := volume.New(ctx, s.backing, 512<<20)
 	if err != nil {
 		return "", false, err
 	}
-	defer func() { err = errors.Join(err, v.remove()) }()
+	defer func() { err = errors.Join(err, v.Remove()) }()
 	b, err := newBench(ctx, s, v)
 	if err != nil {
 		return "", false, err
 	}
-	var byHand, ours, cpu []float64
-	var e estimate
-	for pair := 0; pair < s.max && (pair < s.min || e.halfWidth() > s.halfWidth); pair++ {
-		var hand float64
-		var run trialRun
-		steps := []func() error{
-			func() (err error) { hand, err = b.byHand(ctx); return err },
-			func() (err error) { run, err = b.withStoragebench(ctx); return err },
-		}
-		if pair%2 == 1 {
-			steps[0], steps[1] = steps[1], steps[0]
-		}
-		for _, step := range steps {
-			if err := step(); err != nil {
-				return "", false, err
-			}
-		}
-		byHand, ours, cpu = append(byHand, hand), append(ours, run.rate), append(cpu, run.cpu)
-		e = ratioOfMedians(ours, byHand)
-		fmt.Fprintf(os.Stderr, "pair %d: by hand %.0f, storagebench %.0f operations/s; ratio so far %.3f (%.3f to %.3f)\n", pair+1, hand, run.rate, e.ratio, e.low, e.high)
+	var cpu []float64
+	ours := func(ctx context.Context) (float64, error) {
+		run, err := b.withStoragebench(ctx)
+		cpu = append(cpu, run.cpu)
+		return run.rate, err
+	}
+	r, err := paired.Compare(ctx, s.effort, ours, b.byHand, func(r paired.Result) {
+		n := len(r.A)
+		fmt.Fprintf(os.Stderr, "pair %d: by hand %.0f, storagebench %.0f operations/s; ratio so far %.3f (%.3f to %.3f)\n", n, r.B[n-1], r.A[n-1], r.Ratio, r.Low, r.High)
+	})
+	if err != nil {
+		return "", false, err
 	}
 	share := stats.Median(cpu)
 	line = fmt.Sprintf("storagebench/fio by hand %.3f (95 %% interval %.3f to %.3f, wanted %.2f to %.2f), %d pairs of %s at %.0f operations/s; runner %.2f %% of a core (wanted below %.0f %%)",
-		e.ratio, e.low, e.high, lowest, highest, len(ours), s.runtime, stats.Median(byHand), 100*share, 100*mostCPU)
-	return line, e.low >= lowest && e.high <= highest && share < mostCPU, nil
+		r.Ratio, r.Low, r.High, lowest, highest, len(r.A), s.runtime, r.MedianB(), 100*share, 100*mostCPU)
+	return line, r.Low >= lowest && r.High <= highest && share < mostCPU, nil
 }

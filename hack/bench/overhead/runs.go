@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"storagebench.io/storagebench/hack/bench/volume"
 	"storagebench.io/storagebench/internal/result"
 )
 
@@ -19,13 +20,13 @@ const seed = "4242"
 // bench runs the job in both ways.
 type bench struct {
 	settings
-	volume  *volume
+	volume  *volume.Volume
 	program string
 }
 
-func newBench(ctx context.Context, s settings, v *volume) (*bench, error) {
-	b := &bench{settings: s, volume: v, program: v.path("storagebench")}
-	if _, err := output(ctx, "go", "build", "-o", b.program, "./cmd/storagebench"); err != nil {
+func newBench(ctx context.Context, s settings, v *volume.Volume) (*bench, error) {
+	b := &bench{settings: s, volume: v, program: v.Path("storagebench")}
+	if _, err := volume.Output(ctx, "go", "build", "-o", b.program, "./cmd/storagebench"); err != nil {
 		return nil, err
 	}
 	return b, nil
@@ -39,13 +40,13 @@ type trialRun struct {
 
 // byHand writes the file and runs the job as somebody would at a shell.
 func (b *bench) byHand(ctx context.Context) (float64, error) {
-	file := b.volume.path("by-hand")
+	file := b.volume.Path("by-hand")
 	defer func() { _ = os.Remove(file) }() // with the volume, otherwise
 	common := []string{"--name=job", "--filename=" + file, "--size=" + b.size, "--direct=1", "--ioengine=libaio", "--thread=1"}
-	if _, err := output(ctx, "fio", append([]string{"--rw=write", "--bs=1M", "--iodepth=8", "--refill_buffers=1", "--end_fsync=1"}, common...)...); err != nil {
+	if _, err := volume.Output(ctx, "fio", append([]string{"--rw=write", "--bs=1M", "--iodepth=8", "--refill_buffers=1", "--end_fsync=1"}, common...)...); err != nil {
 		return 0, err
 	}
-	out, err := output(ctx, "fio", append([]string{
+	out, err := volume.Output(ctx, "fio", append([]string{
 		"--rw=" + b.rw, "--bs=" + b.bs, "--iodepth=" + b.depth, fmt.Sprintf("--runtime=%d", int(b.runtime.Seconds())),
 		"--time_based=1", "--randseed=" + seed, "--output-format=json+",
 	}, common...)...)
@@ -83,7 +84,7 @@ spec:
 		return trialRun{}, err
 	}
 	defer func() { _ = os.RemoveAll(out) }()
-	cmd := exec.CommandContext(ctx, b.program, "run", "-f", "-", "--target", "here="+b.volume.dir, "--out", filepath.Join(out, "results"), "-o", "json")
+	cmd := exec.CommandContext(ctx, b.program, "run", "-f", "-", "--target", "here="+b.volume.Dir, "--out", filepath.Join(out, "results"), "-o", "json")
 	var stderr strings.Builder
 	cmd.Stdin, cmd.Stderr = strings.NewReader(spec), &stderr
 	document, err := cmd.Output()

@@ -1,4 +1,4 @@
-package main
+package paired
 
 import (
 	"math/rand/v2"
@@ -10,14 +10,16 @@ import (
 // resamples of the pairs; the interval's ends are their 2.5th and 97.5th percentile.
 const resamples = 4000
 
-type estimate struct{ ratio, low, high float64 }
+// Estimate is a ratio of medians and its 95 % interval.
+type Estimate struct{ Ratio, Low, High float64 }
 
-func (e estimate) halfWidth() float64 { return (e.high - e.low) / 2 }
+// HalfWidth of the interval.
+func (e Estimate) HalfWidth() float64 { return (e.High - e.Low) / 2 }
 
-// ratioOfMedians is the ratio of the medians of a and b, and its 95 % interval by the
+// RatioOfMedians is the ratio of the medians of a and b, and its 95 % interval by the
 // percentile bootstrap over pairs: a pair is drawn as a whole, so that what falls on
 // both of it cancels out.
-func ratioOfMedians(a, b []float64) estimate {
+func RatioOfMedians(a, b []float64) Estimate {
 	r := rand.New(rand.NewPCG(42, uint64(len(a))))
 	ratios := make([]float64, resamples)
 	x, y := make([]float64, len(a)), make([]float64, len(a))
@@ -29,9 +31,9 @@ func ratioOfMedians(a, b []float64) estimate {
 		ratios[i] = stats.Median(x) / stats.Median(y)
 	}
 	slices.Sort(ratios)
-	return estimate{
-		ratio: stats.Median(a) / stats.Median(b),
-		low:   ratios[resamples*25/1000],
-		high:  ratios[resamples*975/1000],
+	return Estimate{
+		Ratio: stats.Median(a) / stats.Median(b),
+		Low:   ratios[resamples*25/1000],
+		High:  ratios[resamples*975/1000],
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package paired
 
 import (
 	"math/rand/v2"
@@ -16,7 +16,7 @@ func TestTheIntervalHoldsTheRatioAsOftenAsItSays(t *testing.T) {
 			a = append(a, truth*drift*(1+0.05*r.NormFloat64()))
 			b = append(b, drift*(1+0.05*r.NormFloat64()))
 		}
-		if e := ratioOfMedians(a, b); e.low <= truth && truth <= e.high {
+		if e := RatioOfMedians(a, b); e.Low <= truth && truth <= e.High {
 			held++
 		}
 	}
