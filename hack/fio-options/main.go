@@ -1,9 +1,10 @@
 // Command fio-options writes docs/reference/fio-options.md to the file that it is
-// given. It is run by go generate.
+// given, or with -presets docs/reference/fio-presets.md. It is run by go generate.
 package main
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 
@@ -11,14 +12,20 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: fio-options FILE")
+	presets := flag.Bool("presets", false, "write the reference of the presets instead")
+	flag.Parse()
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: fio-options [-presets] FILE")
 		os.Exit(2)
 	}
+	write := fio.WriteReference
+	if *presets {
+		write = fio.WritePresets
+	}
 	var b bytes.Buffer
-	err := fio.WriteReference(&b)
+	err := write(&b)
 	if err == nil {
-		err = os.WriteFile(os.Args[1], b.Bytes(), 0o644) //nolint:gosec // a file of the repository
+		err = os.WriteFile(flag.Arg(0), b.Bytes(), 0o644) //nolint:gosec // a file of the repository
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fio-options:", err)

@@ -13,6 +13,7 @@ import (
 type config struct {
 	JobFile    string            `json:"jobFile,omitempty"`
 	Parameters map[string]string `json:"parameters,omitempty"`
+	Preset     string            `json:"preset,omitempty"`
 	Prefill    string            `json:"prefill,omitempty"`
 }
 
@@ -33,8 +34,14 @@ func decode(raw json.RawMessage) (config, error) {
 	if err := workload.Decode("fio", raw, &c); err != nil {
 		return c, err
 	}
-	if (c.JobFile != "") == (len(c.Parameters) > 0) {
-		return c, invalid("fio", "it has both a job file and parameters, or neither", "set either fio.jobFile or fio.parameters")
+	given := 0
+	for _, is := range []bool{c.JobFile != "", len(c.Parameters) > 0, c.Preset != ""} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		return c, invalid("fio", fmt.Sprintf("it has %d of jobFile, parameters and preset", given), "set one of fio.jobFile, fio.parameters and fio.preset")
 	}
 	if c.Prefill != prefillAuto && c.Prefill != prefillNever {
 		return c, invalid("fio.prefill", fmt.Sprintf("%q is neither Auto nor Never", clip(c.Prefill)), "set it to Auto or Never")

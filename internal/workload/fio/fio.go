@@ -50,10 +50,11 @@ func (Engine) Estimate(raw json.RawMessage) (workload.Estimate, error) {
 	if err != nil {
 		return workload.Estimate{}, err
 	}
-	// Block accepts percentages, and an estimate needs no more checks than that.
-	jobs, err := resolve(c, trial.Block, parametersName)
+	// It is not known here for which targets. What one mode refuses, such as sizes in
+	// percent, the other may take.
+	jobs, err := resolve(c, trial.Filesystem, parametersName)
 	if err != nil {
-		jobs, err = resolve(c, trial.Filesystem, parametersName)
+		jobs, err = resolve(c, trial.Block, parametersName)
 	}
 	if err != nil {
 		return workload.Estimate{}, err

@@ -229,9 +229,9 @@ func TestRefusalsSayWhereAndWhatToDo(t *testing.T) {
 			config: config{JobFile: "[a]\nsize=1m\niodepth"},
 			want:   trial.Failure{Field: "fio.jobFile", Message: "line 3: iodepth has no value", Remedy: "write iodepth=… (number, 1 to 65536)"},
 		},
-		"both": {
+		"both a job file and parameters": {
 			config: config{JobFile: "[a]\nsize=1m", Parameters: map[string]string{"rw": "read"}},
-			want:   trial.Failure{Field: "fio", Message: "it has both a job file and parameters, or neither", Remedy: "set either fio.jobFile or fio.parameters"},
+			want:   trial.Failure{Field: "fio", Message: "it has 2 of jobFile, parameters and preset", Remedy: "set one of fio.jobFile, fio.parameters and fio.preset"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

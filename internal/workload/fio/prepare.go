@@ -143,5 +143,9 @@ func (j job) sizeOn(device uint64) uint64 {
 }
 
 func tooSmall(env workload.Env, need, have uint64) error {
-	return env.TooSmall(need, have, "make it larger, or lower size or numjobs of the workload")
+	remedy := "make it larger, or lower size or numjobs of the workload"
+	if c, err := decode(env.Workload.Config); err == nil && c.Preset != "" {
+		remedy = "make it larger, or copy the preset's job file from docs/reference/fio-presets.md into fio.jobFile and lower its sizes"
+	}
+	return env.TooSmall(need, have, remedy)
 }

@@ -44,21 +44,43 @@ func resolve(c config, mode trial.Mode, name string) ([]job, error) {
 }
 
 func (c config) field() string {
-	if c.JobFile != "" {
+	switch {
+	case c.Preset != "":
+		return fieldPreset
+	case c.JobFile != "":
 		return fieldJobFile
+	default:
+		return fieldParameters
 	}
-	return fieldParameters
 }
 
 func read(c config, mode trial.Mode, name string) ([]job, error) {
 	known := newCatalogue()
-	if c.JobFile == "" {
+	if len(c.Parameters) > 0 {
 		return readParameters(c.Parameters, known, mode, name)
 	}
-	sections, err := parse(c.JobFile)
-	if err != nil {
-		return nil, asFailure(err, fieldJobFile)
+	text := c.JobFile
+	if c.Preset != "" {
+		p, err := findPreset(c.Preset)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.checkMode(mode); err != nil {
+			return nil, err
+		}
+		text = p.text
 	}
+	sections, err := parse(text)
+	if err != nil {
+		return nil, asFailure(err, c.field())
+	}
+	if c.Preset != "" {
+		sections = known.without(sections, mode)
+	}
+	return readSections(sections, known, mode, c.field())
+}
+
+func readSections(sections []section, known catalogue, mode trial.Mode, field string) ([]job, error) {
 	var jobs []job
 	defaults := map[string]string{} // a later [global] adds to an earlier one
 	for _, s := range sections {
@@ -68,19 +90,19 @@ func read(c config, mode trial.Mode, name string) ([]job, error) {
 		}
 		for _, o := range s.options {
 			if err := known.apply(into, o, mode); err != nil {
-				return nil, asFailure(err, fieldJobFile)
+				return nil, asFailure(err, field)
 			}
 		}
 		if s.name == global {
 			continue
 		}
 		if i := slices.IndexFunc(jobs, func(j job) bool { return j.name == s.name }); i >= 0 {
-			return nil, invalid(fieldJobFile, fmt.Sprintf("line %d: a job [%s] is already there, at line %d", s.line, s.name, jobs[i].line), "give each job a name of its own, as results are kept by name")
+			return nil, invalid(field, fmt.Sprintf("line %d: a job [%s] is already there, at line %d", s.line, s.name, jobs[i].line), "give each job a name of its own, as results are kept by name")
 		}
 		jobs = append(jobs, job{name: s.name, line: s.line, options: into})
 	}
 	if len(jobs) == 0 {
-		return nil, invalid(fieldJobFile, "it has no job: there is no section besides [global]", "add a section with a job's name, as [rand-read]")
+		return nil, invalid(field, "it has no job: there is no section besides [global]", "add a section with a job's name, as [rand-read]")
 	}
 	return jobs, nil
 }

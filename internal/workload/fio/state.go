@@ -58,7 +58,7 @@ type sizeNote struct {
 // needsSize says whether the size is ours to choose: that of a job of parameters
 // which gives none.
 func needsSize(c config, jobs []job) bool {
-	return c.JobFile == "" && !jobs[0].has("size") && !jobs[0].has("filesize")
+	return len(c.Parameters) > 0 && !jobs[0].has("size") && !jobs[0].has("filesize")
 }
 
 func loadSize(env workload.Env) (uint64, error) {
