@@ -54,10 +54,16 @@ var Rules = []Rule{
 	{Path: "internal/device", Own: []string{"internal/trial", "internal/result"}, Foreign: append([]string{"github.com/moby/sys/mountinfo"}, system...), Bare: true},
 	{Path: "internal/device/devicetest"}, // for tests
 	{Path: "internal/environment", Own: []string{"internal/device", "internal/trial", "internal/result"}, Foreign: append([]string{"github.com/prometheus/procfs"}, system...), Bare: true},
-	{Path: "internal/workload", Own: []string{"internal/trial", "internal/result"}, Bare: true},
+	{Path: "internal/workload", Own: []string{"internal/device", "internal/trial", "internal/result"}, Bare: true},
 	{Path: "internal/workload/tool", Bare: true},
 	{Path: "internal/workload/native", Foreign: system, Bare: true},
-	{Path: "internal/workload/engines", Own: []string{"internal/trial", "internal/workload", "internal/workload/fio"}, Bare: true},
+	{Path: "internal/workload/engines", Own: []string{"internal/trial", "internal/workload", "internal/workload/filesync", "internal/workload/fio"}, Bare: true},
+	{
+		Path:    "internal/workload/filesync",
+		Own:     []string{"internal/workload", "internal/workload/native", "internal/device", "internal/trial", "internal/result", "internal/histogram"},
+		Foreign: system,
+		Bare:    true,
+	},
 	{
 		Path:    "internal/workload/fio",
 		Own:     []string{"internal/workload", "internal/workload/tool", "internal/device", "internal/trial", "internal/result", "internal/histogram", "internal/suggest"},

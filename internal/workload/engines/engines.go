@@ -11,6 +11,7 @@ import (
 
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
+	"storagebench.io/storagebench/internal/workload/filesync"
 	"storagebench.io/storagebench/internal/workload/fio"
 )
 
@@ -21,6 +22,7 @@ type Registry map[string]workload.Engine
 func All() Registry {
 	return NewRegistry(
 		fio.Engine{},
+		filesync.Engine{},
 	)
 }
 

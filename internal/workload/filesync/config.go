@@ -1,0 +1,93 @@
+package filesync
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload"
+	"storagebench.io/storagebench/internal/workload/native"
+)
+
+// config is the workload as the API has it.
+type config struct {
+	Files   int64          `json:"files"`
+	Size    workload.Bytes `json:"size"`
+	Sync    string         `json:"sync"`
+	Threads int            `json:"threads"`
+}
+
+// Bounds, which are those of the API where it has them.
+const (
+	maxFiles   = 1_000_000_000
+	maxSize    = 64 << 20
+	maxThreads = 256
+	// maxMemory of the threads' data, all together.
+	maxMemory = 256 << 20
+)
+
+// way of making a file durable.
+type way struct {
+	name string
+	// flag that the file is opened with.
+	flag int
+	// call after the write, if any.
+	call func(fd int) unix.Errno
+}
+
+func decode(raw json.RawMessage) (config, error) {
+	c := config{Files: 10000, Size: 255, Sync: "Dsync", Threads: 1}
+	if err := workload.Decode("filesync", raw, &c); err != nil {
+		return c, err
+	}
+	return c, c.check()
+}
+
+func (c config) check() error {
+	refuse := func(field, message, remedy string) error {
+		return &trial.Failure{Class: trial.InvalidSpec, Field: "filesync." + field, Message: message, Remedy: remedy}
+	}
+	switch {
+	case c.Files < 1 || c.Files > maxFiles:
+		return refuse("files", fmt.Sprintf("%d is not between 1 and %d", c.Files, maxFiles), "10000 is the default")
+	case c.Size < 1 || c.Size > maxSize:
+		return refuse("size", fmt.Sprintf("%d bytes is not between 1 and 64Mi", c.Size), "for larger files, and for what a device can transfer, use bandwidth")
+	case c.Threads < 1 || c.Threads > maxThreads:
+		return refuse("threads", fmt.Sprintf("%d is not between 1 and %d", c.Threads, maxThreads), "1 is the default")
+	case int64(c.Threads) > c.Files:
+		return refuse("threads", fmt.Sprintf("there are more threads than the %d files", c.Files), "lower threads or raise files")
+	case uint64(c.Size)*uint64(c.Threads) > maxMemory:
+		return refuse("threads", fmt.Sprintf("%d threads with %s each would hold more than %s of data in memory", c.Threads, workload.Human(uint64(c.Size)), workload.Human(maxMemory)), "lower threads or size")
+	}
+	if _, ok := c.way(); !ok {
+		var names []string
+		for _, w := range ways() {
+			names = append(names, w.name)
+		}
+		return refuse("sync", fmt.Sprintf("there is no %q", c.Sync), "use one of "+strings.Join(names, ", "))
+	}
+	return nil
+}
+
+func ways() []way {
+	return []way{
+		{name: "Dsync", flag: unix.O_DSYNC},
+		{name: "Sync", flag: unix.O_SYNC},
+		{name: "Fsync", call: native.Fsync},
+		{name: "Fdatasync", call: native.Fdatasync},
+		{name: "None"},
+	}
+}
+
+func (c config) way() (way, bool) {
+	all := ways()
+	i := slices.IndexFunc(all, func(w way) bool { return w.name == c.Sync })
+	if i < 0 {
+		return way{}, false
+	}
+	return all[i], true
+}

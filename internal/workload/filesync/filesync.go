@@ -1,0 +1,185 @@
+package filesync
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"storagebench.io/storagebench/internal/device"
+	"storagebench.io/storagebench/internal/histogram"
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload"
+	"storagebench.io/storagebench/internal/workload/native"
+)
+
+// Engine runs filesync.
+type Engine struct{}
+
+var _ workload.Engine = Engine{}
+
+// Name is filesync, as the field of the API.
+func (Engine) Name() string { return "filesync" }
+
+// Check refuses values out of bounds, and a target that holds no files.
+func (Engine) Check(raw json.RawMessage, mode trial.Mode) error {
+	if mode != trial.Filesystem {
+		return &trial.Failure{
+			Class: trial.InvalidSpec, Field: "filesync", Message: "filesync creates files, and the target is a block device",
+			Remedy: "use a target with a file system, or fio or bandwidth for the device",
+		}
+	}
+	_, err := decode(raw)
+	return err
+}
+
+// Estimate knows the room, and not how fast the target is.
+func (Engine) Estimate(raw json.RawMessage) (workload.Estimate, error) {
+	c, err := decode(raw)
+	return workload.Estimate{Bytes: c.room()}, err
+}
+
+// room is what the files that are there at once occupy, in blocks of 4 KiB.
+func (c config) room() uint64 {
+	const block = 4096
+	return uint64(c.Threads) * ((uint64(c.Size) + block - 1) / block * block)
+}
+
+// Tools is empty: no program is run.
+func (Engine) Tools(context.Context) map[string]string { return nil }
+
+// Prepare sees whether there is room.
+func (Engine) Prepare(_ context.Context, env workload.Env) error {
+	c, err := decode(env.Workload.Config)
+	if err != nil {
+		return env.InSpec(err)
+	}
+	if err := c.removeFiles(env); err != nil {
+		return env.Unusable(err)
+	}
+	size, free, err := device.Space(env.Dir)
+	if err != nil {
+		return env.Unusable(err)
+	}
+	// A file system that does not know how large it is says 0.
+	if need := c.room(); size > 0 && need > free {
+		return env.TooSmall(need, free, "make it larger, or lower size or threads of the workload")
+	}
+	return nil
+}
+
+// Run executes one trial.
+func (Engine) Run(ctx context.Context, env workload.Env) (m *result.Measurement, err error) {
+	c, err := decode(env.Workload.Config)
+	if err != nil {
+		return nil, env.InSpec(err)
+	}
+	// Of a thread that failed, or of an attempt that was killed.
+	if err := c.removeFiles(env); err != nil {
+		return nil, env.Unusable(err)
+	}
+	defer func() {
+		if removed := c.removeFiles(env); removed != nil && err == nil {
+			err = env.Unusable(removed)
+		}
+	}()
+	// What others have left in memory must not become part of the trial.
+	if _, err := native.Drain(env.Dir); err != nil {
+		return nil, env.Refused("filesync", "before the trial", err)
+	}
+	loops := c.loops(env)
+	usage, err := native.Run(ctx, c.Threads, func(t *native.Thread) error { return loops[t.Index].run(t) })
+	m = measurement(loops, usage)
+	if m == nil || err != nil {
+		return m, refused(env, err)
+	}
+	drained, err := native.Drain(env.Dir)
+	if err != nil {
+		return m, env.Refused("filesync", "after the trial", err)
+	}
+	m.Metrics.Set("drain.duration", result.Seconds, drained.Seconds())
+	return m, nil
+}
+
+// refused turns a thread's error into a failure.
+func refused(env workload.Env, err error) error {
+	if f, ok := errors.AsType[*native.Failed](err); ok {
+		return env.Refused("filesync", f.Call, f.Errno)
+	}
+	return err
+}
+
+func (c config) loops(env workload.Env) []*loop {
+	w, _ := c.way() // that there is one was checked
+	left := &atomic.Int64{}
+	left.Store(c.Files)
+	loops := make([]*loop, c.Threads)
+	for i := range loops {
+		loops[i] = &loop{
+			way: w, path: native.Path(c.file(env, i)), size: int(c.Size), left: left,
+			// Other data in each trial and run, as storage may deduplicate.
+			data: native.NewData(rand.Uint64(), int(c.Size)),
+		}
+	}
+	return loops
+}
+
+// file of a thread. Nobody else's name in the directory begins like it.
+func (config) file(env workload.Env, thread int) string {
+	return filepath.Join(env.Dir, fmt.Sprintf(".filesync-%s.%d", env.Workload.Name, thread))
+}
+
+func (c config) removeFiles(env workload.Env) error {
+	for i := range c.Threads {
+		if err := os.Remove(c.file(env, i)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// measurement sums up what the threads have counted, or is nil if no file was made.
+func measurement(loops []*loop, usage native.Usage) *result.Measurement {
+	total := &loop{way: loops[0].way}
+	for _, l := range loops {
+		for i, step := range l.steps() {
+			total.steps()[i].recorder.Merge(step.recorder)
+		}
+	}
+	files, seconds := float64(total.whole.Count()), usage.Elapsed.Seconds()
+	if files == 0 || seconds <= 0 {
+		return nil
+	}
+	m := &result.Measurement{Metrics: result.Metrics{}, Histograms: result.Histograms{}, EngineCPU: usage.User + usage.System}
+	m.Metrics.Set("filesync.rate", result.PerSecond, files/seconds)
+	m.Metrics.Set("filesync.count", result.Count, files)
+	for _, s := range total.steps() {
+		h := s.recorder.Histogram()
+		m.Operations = append(m.Operations, s.name)
+		m.Metrics.SetLatency(s.name, s.recorder.Mean(), float64(s.recorder.Max()), h)
+		m.Histograms[s.name] = h
+	}
+	m.Metrics.Set("cpu.user", result.Ratio, usage.User.Seconds()/seconds)
+	m.Metrics.Set("cpu.system", result.Ratio, usage.System.Seconds()/seconds)
+	return m
+}
+
+// step is an operation, by the name that its metrics have.
+type step struct {
+	name     string
+	recorder *histogram.Recorder
+}
+
+// steps of the loop, the whole first, then in their order.
+func (l *loop) steps() []step {
+	steps := []step{{"filesync", &l.whole}, {"open", &l.opened}, {"write", &l.written}}
+	if l.call != nil {
+		steps = append(steps, step{"sync", &l.synced})
+	}
+	return append(steps, step{"close", &l.closed}, step{"unlink", &l.unlinked})
+}
