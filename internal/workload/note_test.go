@@ -1,0 +1,58 @@
+package workload
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"storagebench.io/storagebench/internal/trial"
+)
+
+func TestANoteLiesBesideTheFilesOrInTheStateOfADevice(t *testing.T) {
+	for mode, where := range map[trial.Mode]string{trial.Filesystem: "dir/.size-w.json", trial.Block: "state/size-w.json"} {
+		root := t.TempDir()
+		env := Env{Target: trial.Target{Mode: mode}, Dir: filepath.Join(root, "dir"), State: filepath.Join(root, "state")}
+		for _, dir := range []string{env.Dir, env.State} {
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := 0
+		if ok, err := env.LoadNote("size-w", &got); ok || err != nil {
+			t.Fatalf("a note that is not there: %t, %v", ok, err)
+		}
+		if err := env.SaveNote("size-w", 7); err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := env.LoadNote("size-w", &got); !ok || err != nil || got != 7 {
+			t.Errorf("%s: %d, %t, %v", mode, got, ok, err)
+		}
+		path := filepath.Join(root, where)
+		if err := os.WriteFile(path, []byte("{cut o"), 0o600); err != nil {
+			t.Fatalf("it is not at %s: %v", path, err)
+		}
+		if ok, err := env.LoadNote("size-w", &got); ok || err != nil {
+			t.Errorf("a broken note: %t, %v", ok, err)
+		}
+	}
+}
+
+func TestASeedBelongsToWorkloadAndRepeat(t *testing.T) {
+	env := Env{Workload: trial.Workload{Name: "oltp"}, Trial: trial.Trial{Repeat: 1}}
+	other := env
+	other.Trial.Repeat = 2
+	if env.Seed() != 961191667 || other.Seed() == env.Seed() {
+		t.Errorf("%d, %d", env.Seed(), other.Seed())
+	}
+}
+
+func TestRoomIsWhatIsFree(t *testing.T) {
+	env := Env{Target: trial.Target{Mode: trial.Filesystem}, Dir: t.TempDir()}
+	if n, err := env.Room(); err != nil || n == 0 {
+		t.Errorf("%d, %v", n, err)
+	}
+	env.Dir = filepath.Join(env.Dir, "gone")
+	if _, err := env.Room(); trial.AsFailure(err).Class != trial.TargetUnusable {
+		t.Errorf("got %v", err)
+	}
+}
