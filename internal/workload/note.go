@@ -72,8 +72,10 @@ func (e Env) Room() (uint64, error) {
 	return free, nil
 }
 
-// Seed is a random seed below 2^31 that is the trial's own and the same on every
-// target and node: trials that are compared do the same, and repeats do not.
+// Seed of a repeat, below 2^31: the same on every target and node, so that they see
+// the same offsets, and another for each repeat, so that a cache that remembers the
+// last trial does not answer this one, and the median is over sequences and not over
+// one.
 func (e Env) Seed() uint32 {
 	h := fnv.New32a()
 	fmt.Fprintf(h, "%s/%d", e.Workload.Name, e.Trial.Repeat)

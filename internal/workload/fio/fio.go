@@ -78,7 +78,7 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 		return nil, err
 	}
 	direct := probeDirect(env, jobs)
-	jobFile := render(withSeed(jobs, seed(env.Workload.Name, env.Trial.Repeat)), always())
+	jobFile := render(withSeed(jobs, fmt.Sprint(env.Seed())), always())
 	inv, err := execute(ctx, e.program(), env, env.Dir, jobFile, clones(jobs))
 	if err != nil {
 		return nil, err

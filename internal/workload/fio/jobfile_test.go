@@ -104,13 +104,6 @@ verify_state_save=0
 	}
 }
 
-func TestSeedsDifferByRepeatAndNotByPlace(t *testing.T) {
-	// The value is pinned, as runs of different versions should see the same offsets.
-	if got := seed("oltp", 1); got != "961191667" || got == seed("oltp", 2) || got == seed("mail", 1) {
-		t.Errorf("the seed is %s", got)
-	}
-}
-
 // What a tenant would write who wants the node. None of it may pass, in whatever
 // section, as a parameter or in a job file.
 func TestHostileOptionsAreRefused(t *testing.T) {

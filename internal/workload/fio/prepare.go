@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 
-	"storagebench.io/storagebench/internal/device"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 )
@@ -50,22 +49,12 @@ func (e Engine) Prepare(ctx context.Context, env workload.Env) error {
 // roomOn is how many bytes the jobs' files may have, counting as free what they
 // hold already, or the size of the device.
 func roomOn(env workload.Env, jobs []job) (uint64, error) {
-	if env.Target.Mode == trial.Block {
-		n, err := device.Size(env.Device)
-		if err != nil {
-			return 0, env.Unusable(err)
-		}
-		return n, nil
-	}
-	size, free, err := device.Space(env.Dir)
-	if err != nil {
-		return 0, env.Unusable(err)
-	}
-	if size == 0 {
-		return math.MaxUint64, nil // a file system that does not know how large it is
+	room, err := env.Room()
+	if err != nil || env.Target.Mode == trial.Block || room == math.MaxUint64 {
+		return room, err
 	}
 	own, err := existing(env, jobs)
-	return free + own, err
+	return room + own, err
 }
 
 // existing is what the files of the jobs occupy.

@@ -2,7 +2,6 @@ package fio
 
 import (
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"slices"
 	"strings"
@@ -27,16 +26,6 @@ func render(jobs []job, extra map[string]string) string {
 		}
 	}
 	return b.String()
-}
-
-// seed of a repeat: the same on every target and node, so that they see the same
-// offsets, and another for each repeat, so that a cache that remembers the last
-// trial does not answer this one, and the median is over sequences and not over
-// one. fio's own default is one seed for ever.
-func seed(workload string, repeat int) string {
-	h := fnv.New32a()
-	fmt.Fprintf(h, "%s/%d", workload, repeat)
-	return fmt.Sprint(h.Sum32()&0x7fffffff | 1)
 }
 
 // withSeed sets the seed of each job that has not chosen its own.

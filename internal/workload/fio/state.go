@@ -1,55 +1,19 @@
 package fio
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
-	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 )
 
-// Notes are what must be the same in every attempt of a worker: the size that was
-// chosen when the target was still empty, and which prefills are done. They lie
-// beside the files they speak of, and for a device in the worker's state
-// directory. Their names begin with a dot, which a job's files cannot.
+// Notes are the size that was chosen when the target was still empty, and which
+// prefills are done.
 
-func notePath(env workload.Env, name string) string {
-	if env.Target.Mode == trial.Block {
-		return filepath.Join(env.State, "fio-"+name+".json")
-	}
-	return filepath.Join(env.Dir, ".fio-"+name+".json")
-}
-
-// loadNote reads a note into v. It reports whether there is one that can be read.
 func loadNote(env workload.Env, name string, v any) (bool, error) {
-	b, err := os.ReadFile(notePath(env, name))
-	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("fio: %w", err)
-	}
-	return json.Unmarshal(b, v) == nil, nil
+	return env.LoadNote("fio-"+name, v)
 }
 
-// saveNote writes a note so that it is there as a whole or not at all.
-func saveNote(env workload.Env, name string, v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("fio: %w", err)
-	}
-	path := notePath(env, name)
-	if err := os.WriteFile(path+".new", b, 0o600); err != nil {
-		return fmt.Errorf("fio: %w", err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return fmt.Errorf("fio: %w", err)
-	}
-	return nil
-}
+func saveNote(env workload.Env, name string, v any) error { return env.SaveNote("fio-"+name, v) }
 
 type sizeNote struct {
 	Size uint64 `json:"size"`
