@@ -16,6 +16,8 @@ IMAGE ?=
 RUN ?= .
 # RACE=-race runs them with the race detector, as CI does. It needs gcc.
 RACE ?=
+# BENCH_FLAGS are for the program of a bench target: make bench-overhead BENCH_FLAGS=-help
+BENCH_FLAGS ?=
 export CLUSTER IMAGE
 
 # Tools are pinned in modules of their own, so that what they need does not
@@ -124,16 +126,16 @@ demo: ## From nothing to a measured StorageClass, on this machine
 ##@ Benchmarks
 
 .PHONY: bench-overhead
-bench-overhead: ## Compare storagebench's numbers with those of fio run by hand
-	@go build -o bin/bench-overhead ./hack/bench/overhead && bin/bench-overhead
+bench-overhead: deploy ## Compare fio in a worker with fio bare on the same volume
+	@go build -o bin/bench-overhead ./hack/bench/overhead && . hack/env.sh && bin/bench-overhead $(BENCH_FLAGS)
 
 .PHONY: bench-workloads
 bench-workloads: ## Compare the engines of storagebench with the programs they stand for, as root
-	@go build -o bin/bench-workloads ./hack/bench/workloads && bin/bench-workloads
+	@go build -o bin/bench-workloads ./hack/bench/workloads && bin/bench-workloads $(BENCH_FLAGS)
 
 .PHONY: bench-latency
 bench-latency: deploy ## Measure what the operator adds to a benchmark's start and end
-	@go build -o bin/bench-latency ./hack/bench/latency && . hack/env.sh && bin/bench-latency
+	@go build -o bin/bench-latency ./hack/bench/latency && . hack/env.sh && bin/bench-latency $(BENCH_FLAGS)
 
 ##@ Release
 

@@ -116,15 +116,24 @@ var Rules = []Rule{
 	{Path: "hack/objects", Own: []string{"internal/store/s3"}},
 	{Path: "hack/bench/paired", Own: []string{"internal/stats"}},
 	{Path: "hack/bench/volume"},
-	{Path: "hack/bench/overhead", Own: []string{"hack/bench/paired", "hack/bench/volume", "internal/result", "internal/stats"}},
+	{
+		Path:    "hack/bench/overhead",
+		Own:     []string{"api/v1alpha1", "hack/bench/lab", "hack/bench/paired", "hack/bench/volume", "internal/result", "internal/stats"},
+		Foreign: kubernetesTypes,
+	},
+	{
+		// Takes the scheme of controllers and nothing else of it.
+		Path:    "hack/bench/lab",
+		Own:     []string{"api/v1alpha1", "controllers", "internal/store/s3", "internal/trial"},
+		Foreign: []string{"k8s.io/", "sigs.k8s.io/controller-runtime"},
+	},
 	{
 		Path: "hack/bench/workloads",
 		Own:  []string{"hack/bench/paired", "hack/bench/volume", "internal/result", "internal/trial", "internal/workload", "internal/workload/engines"},
 	},
 	{
-		// Takes the scheme of controllers and nothing else of it.
 		Path:    "hack/bench/latency",
-		Own:     []string{"api/v1alpha1", "controllers", "internal/jobspec", "internal/stats", "internal/store/s3", "internal/trial"},
+		Own:     []string{"api/v1alpha1", "hack/bench/lab", "internal/jobspec", "internal/stats"},
 		Foreign: []string{"k8s.io/", "sigs.k8s.io/controller-runtime", "github.com/klauspost/compress/zstd"},
 	},
 	{Path: "test/..."},

@@ -12,11 +12,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"time"
 
+	"storagebench.io/storagebench/hack/bench/lab"
 	"storagebench.io/storagebench/internal/stats"
 )
 
@@ -51,11 +53,12 @@ func run(pairs int, limit time.Duration) int {
 
 // compare runs the pairs and sums them up.
 func compare(ctx context.Context, pairs int, limit time.Duration) (line string, ok bool, err error) {
-	b, err := newBench(ctx)
+	cluster, err := lab.New(ctx, "bench-latency")
 	if err != nil {
 		return "", false, err
 	}
-	defer b.close()
+	defer func() { err = errors.Join(err, cluster.Close()) }()
+	b := &bench{Lab: cluster}
 	var ours, bare []timing
 	for i := range pairs {
 		// ABBA: what drifts with time falls on both alike.

@@ -2,16 +2,13 @@
 // is run by hand, so that nobody has to believe that the one does not disturb the
 // other.
 //
-// Both run the same job in the same directory, of an ext4 file system on a loop
-// device, on files that were written in the same way. They alternate, in pairs whose
-// order changes (ABBA), so that a drift of the machine falls on both. Each
-// storagebench run is a process of its own, with one trial. What is reported is the
-// ratio of the medians of the rates, storagebench to fio by hand, with its 95 %
-// interval from resampling pairs.
-//
-// On a machine that others share, a pair says little, and it takes many. Pairs are
-// added until the interval is narrow (its half-width, not its place, decides), or
-// until there are too many; never less than -min.
+// Both run the same job on the same ext4 file system of a loop device, on files that
+// were written in the same way: the one in a worker's Pod, as the operator makes it,
+// the other bare on the node. They take turns, whose order changes (ABBA), so that a
+// drift of the machine falls on both. A turn is a worker with many short trials, or
+// as many runs of fio; its rate is that of all of them together. What is reported is
+// the ratio of the medians of the turns, worker to bare, with its 95 % interval from
+// resampling pairs of turns.
 package main
 
 import (
@@ -24,17 +21,17 @@ import (
 	"syscall"
 	"time"
 
+	"storagebench.io/storagebench/hack/bench/lab"
 	"storagebench.io/storagebench/hack/bench/paired"
-	"storagebench.io/storagebench/hack/bench/volume"
 	"storagebench.io/storagebench/internal/stats"
 )
 
 type settings struct {
 	effort        paired.Effort
+	trials        int
 	runtime       time.Duration
 	rw, bs, depth string
 	size          string
-	backing       string
 }
 
 // What is promised.
@@ -45,15 +42,15 @@ const (
 
 func main() {
 	s := settings{}
-	flag.IntVar(&s.effort.Min, "min", 12, "fewest pairs")
-	flag.IntVar(&s.effort.Max, "max", 300, "most pairs")
+	flag.IntVar(&s.effort.Min, "min", 12, "fewest pairs of turns")
+	flag.IntVar(&s.effort.Max, "max", 40, "most pairs of turns")
 	flag.Float64Var(&s.effort.HalfWidth, "half-width", 0.01, "half-width of the interval that is narrow enough")
-	flag.DurationVar(&s.runtime, "runtime", time.Second, "duration of a trial")
+	flag.IntVar(&s.trials, "trials", 30, "trials of a turn")
+	flag.DurationVar(&s.runtime, "runtime", 500*time.Millisecond, "duration of a trial")
 	flag.StringVar(&s.rw, "rw", "randrw", "fio's rw")
 	flag.StringVar(&s.bs, "bs", "4k", "fio's bs")
 	flag.StringVar(&s.depth, "iodepth", "8", "fio's iodepth")
-	flag.StringVar(&s.size, "size", "64M", "fio's size")
-	flag.StringVar(&s.backing, "backing", "/dev/shm", "directory for the loop device's file; in memory, the processor is all there is to disturb")
+	flag.StringVar(&s.size, "size", "64MiB", "fio's size")
 	flag.Parse()
 	os.Exit(run(s))
 }
@@ -77,32 +74,28 @@ func run(s settings) int {
 	return 0
 }
 
-// compare makes the loop device, runs the pairs and sums them up.
+// compare makes the volume, runs the pairs and sums them up.
 func compare(ctx context.Context, s settings) (line string, ok bool, err error) {
-	v, err := volume.New(ctx, s.backing, 512<<20)
+	cluster, err := lab.New(ctx, "bench-overhead")
 	if err != nil {
 		return "", false, err
 	}
-	defer func() { err = errors.Join(err, v.Remove()) }()
-	b, err := newBench(ctx, s, v)
-	if err != nil {
-		return "", false, err
+	defer func() { err = errors.Join(err, cluster.Close()) }()
+	b := &bench{settings: s, Lab: cluster}
+	if err := b.prepare(ctx); err != nil {
+		return "", false, errors.Join(err, b.unmount())
 	}
-	var cpu []float64
-	ours := func(ctx context.Context) (float64, error) {
-		run, err := b.withStoragebench(ctx)
-		cpu = append(cpu, run.cpu)
-		return run.rate, err
-	}
-	r, err := paired.Compare(ctx, s.effort, ours, b.byHand, func(r paired.Result) {
+	defer func() { err = errors.Join(err, b.unmount()) }()
+
+	r, err := paired.Compare(ctx, s.effort, b.inWorker, b.bare, func(r paired.Result) {
 		n := len(r.A)
-		fmt.Fprintf(os.Stderr, "pair %d: by hand %.0f, storagebench %.0f operations/s; ratio so far %.3f (%.3f to %.3f)\n", n, r.B[n-1], r.A[n-1], r.Ratio, r.Low, r.High)
+		fmt.Fprintf(os.Stderr, "pair %d: worker %.0f, bare %.0f operations/s; ratio so far %.4f (%.4f to %.4f)\n", n, r.A[n-1], r.B[n-1], r.Ratio, r.Low, r.High)
 	})
 	if err != nil {
 		return "", false, err
 	}
-	share := stats.Median(cpu)
-	line = fmt.Sprintf("storagebench/fio by hand %.3f (95 %% interval %.3f to %.3f, wanted %.2f to %.2f), %d pairs of %s at %.0f operations/s; runner %.2f %% of a core (wanted below %.0f %%)",
-		r.Ratio, r.Low, r.High, lowest, highest, len(r.A), s.runtime, r.MedianB(), 100*share, 100*mostCPU)
+	share := stats.Median(b.cpu)
+	line = fmt.Sprintf("fio in a worker/fio bare %.3f (95 %% interval %.3f to %.3f, wanted within %.2f to %.2f), %d pairs of %d × %s at %.0f operations/s; runner %.2f %% of a core (wanted below %.0f %%)",
+		r.Ratio, r.Low, r.High, lowest, highest, len(r.A), s.trials, s.runtime, r.MedianB(), 100*share, 100*mostCPU)
 	return line, r.Low >= lowest && r.High <= highest && share < mostCPU, nil
 }
