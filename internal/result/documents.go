@@ -222,6 +222,8 @@ type Summary struct {
 	Attempts map[string][]Attempt `json:"attempts"`
 	// Failures by worker.
 	Failures map[string]*trial.Failure `json:"failures,omitempty"`
+	// Imported is there if this is another tool's output and not a run of storagebench.
+	Imported *Imported `json:"imported,omitempty"`
 }
 
 // Row is what one workload measured on one target and node.

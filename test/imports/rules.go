@@ -41,6 +41,7 @@ var Rules = []Rule{
 	{Path: "internal/progress", Own: []string{"internal/trial", "internal/result"}, Pure: true, Bare: true},
 	{Path: "internal/stats", Own: []string{"internal/trial", "internal/result", "internal/histogram"}, Pure: true, Bare: true},
 	{Path: "internal/report", Own: []string{"internal/result"}, Pure: true, Bare: true},
+	{Path: "internal/compare", Own: []string{"internal/result", "internal/report"}, Pure: true, Bare: true},
 	{Path: "internal/status", Own: []string{"api/v1alpha1", "internal/result", "internal/report"}, Foreign: kubernetesTypes, Pure: true},
 
 	// Stores of results. The S3 SDK is in one place.
@@ -60,7 +61,7 @@ var Rules = []Rule{
 	{Path: "internal/workload/engines", Own: []string{"internal/trial", "internal/workload", "internal/workload/filesync", "internal/workload/fio"}, Bare: true},
 	{
 		Path:    "internal/workload/filesync",
-		Own:     []string{"internal/workload", "internal/workload/native", "internal/device", "internal/trial", "internal/result", "internal/histogram"},
+		Own:     []string{"internal/workload", "internal/workload/native", "internal/trial", "internal/result", "internal/histogram"},
 		Foreign: system,
 		Bare:    true,
 	},

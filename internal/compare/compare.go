@@ -1,0 +1,218 @@
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"storagebench.io/storagebench/internal/report"
+	"storagebench.io/storagebench/internal/result"
+)
+
+// Verdict on a metric, or on all of them.
+type Verdict string
+
+// Verdicts.
+const (
+	NoWorse      Verdict = "NoWorse"
+	Regression   Verdict = "Regression"
+	Inconclusive Verdict = "Inconclusive"
+)
+
+// Comparison of two runs. Ratios are second over first.
+type Comparison struct {
+	Verdict Verdict `json:"verdict"`
+	// MaxRegression is the worst change that was acceptable: 0.05 is 5 %.
+	MaxRegression float64 `json:"maxRegression"`
+	Pairs         []Pair  `json:"pairs"`
+	// OnlyInFirst and OnlyInSecond are rows without a counterpart.
+	OnlyInFirst  []RowKey `json:"onlyInFirst,omitempty"`
+	OnlyInSecond []RowKey `json:"onlyInSecond,omitempty"`
+	// Notes say what a reader of the verdict must know.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// RowKey is what a row measured.
+type RowKey struct {
+	Target   string `json:"target"`
+	Workload string `json:"workload"`
+	Node     string `json:"node"`
+}
+
+// String is target/workload/node, for people.
+func (k RowKey) String() string { return k.Target + "/" + k.Workload + "/" + k.Node }
+
+// Pair of rows.
+type Pair struct {
+	First   RowKey   `json:"first"`
+	Second  RowKey   `json:"second"`
+	Metrics []Metric `json:"metrics"`
+}
+
+// Metric of a pair.
+type Metric struct {
+	Name string `json:"name"`
+	Unit string `json:"unit"`
+	// Better is the direction that is good: Higher or Lower.
+	Better Direction       `json:"better"`
+	First  result.Estimate `json:"first"`
+	Second result.Estimate `json:"second"`
+	// Ratio of the medians; absent if the first is 0.
+	Ratio *float64 `json:"ratio,omitempty"`
+	// Low and High are the ratio's interval; absent if there is none.
+	Low     *float64 `json:"low,omitempty"`
+	High    *float64 `json:"high,omitempty"`
+	Verdict Verdict  `json:"verdict"`
+	// Reason of a verdict that is inconclusive.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Summaries compares second with first. maxRegression is at least 0 and below 1. An
+// error says that there is nothing to compare.
+func Summaries(first, second result.Summary, maxRegression float64) (Comparison, error) {
+	c := Comparison{MaxRegression: maxRegression, Notes: append(notes("the first", first), notes("the second", second)...)}
+	pairs, onlyFirst, onlySecond := match(first.Rows, second.Rows)
+	c.OnlyInFirst, c.OnlyInSecond = onlyFirst, onlySecond
+	if len(pairs) == 0 {
+		return c, fmt.Errorf("they have no row in common: the first has %s, the second %s", list(first.Rows), list(second.Rows))
+	}
+	compared := 0
+	for _, p := range pairs {
+		pair := Pair{First: key(p.first), Second: key(p.second), Metrics: []Metric{}}
+		for _, name := range shared(p.first, p.second) {
+			pair.Metrics = append(pair.Metrics, metric(name, p.first.Metrics[name], p.second.Metrics[name], maxRegression))
+		}
+		compared += len(pair.Metrics)
+		c.Pairs = append(c.Pairs, pair)
+	}
+	if compared == 0 {
+		return c, fmt.Errorf("their rows have no metric in common that says better or worse")
+	}
+	c.Verdict = c.verdict()
+	return c, nil
+}
+
+func (c Comparison) verdict() Verdict {
+	v := NoWorse
+	if len(c.OnlyInFirst) > 0 {
+		v = Inconclusive
+	}
+	for _, p := range c.Pairs {
+		if len(p.Metrics) == 0 {
+			v = Inconclusive
+		}
+		for _, m := range p.Metrics {
+			switch m.Verdict {
+			case Regression:
+				return Regression
+			case Inconclusive:
+				v = Inconclusive
+			case NoWorse:
+			}
+		}
+	}
+	return v
+}
+
+func notes(which string, s result.Summary) []string {
+	var out []string
+	if s.Imported != nil {
+		out = append(out, fmt.Sprintf("%s was imported from the output of %s: nothing is known of where it was measured", which, s.Imported.Tool))
+	}
+	if s.Stored < s.Planned {
+		out = append(out, fmt.Sprintf("%s has %d of its %d trials", which, s.Stored, s.Planned))
+	}
+	for _, worker := range slices.Sorted(maps.Keys(s.Failures)) {
+		out = append(out, fmt.Sprintf("%s: on %s something failed: %s", which, worker, s.Failures[worker].Message))
+	}
+	return out
+}
+
+func key(r result.Row) RowKey { return RowKey{Target: r.Target, Workload: r.Workload, Node: r.Node} }
+
+func list(rows []result.Row) string {
+	if len(rows) == 0 {
+		return "none"
+	}
+	names := make([]string, 0, len(rows))
+	for _, r := range rows {
+		names = append(names, key(r).String())
+	}
+	return strings.Join(names, ", ")
+}
+
+type rows struct{ first, second result.Row }
+
+// match pairs rows, in the order of the first.
+func match(first, second []result.Row) (pairs []rows, onlyFirst, onlySecond []RowKey) {
+	counterpart, taken := map[int]int{}, map[int]bool{}
+	pair := func(i, j int) { counterpart[i], taken[j] = j, true }
+	matched := func(i int) bool { _, ok := counterpart[i]; return ok }
+	for i, a := range first {
+		if j := slices.IndexFunc(second, func(b result.Row) bool { return key(a) == key(b) }); j >= 0 && !taken[j] {
+			pair(i, j)
+		}
+	}
+	for i, a := range first {
+		if matched(i) {
+			continue
+		}
+		ours := without(first, a.Workload, matched)
+		theirs := without(second, a.Workload, func(j int) bool { return taken[j] })
+		if len(ours) == 1 && len(theirs) == 1 {
+			pair(i, theirs[0])
+		}
+	}
+	for i, a := range first {
+		if j, ok := counterpart[i]; ok {
+			pairs = append(pairs, rows{a, second[j]})
+		} else {
+			onlyFirst = append(onlyFirst, key(a))
+		}
+	}
+	for j, b := range second {
+		if !taken[j] {
+			onlySecond = append(onlySecond, key(b))
+		}
+	}
+	return pairs, onlyFirst, onlySecond
+}
+
+// without returns the rows of a workload that have no counterpart yet.
+func without(all []result.Row, workload string, matched func(int) bool) []int {
+	var left []int
+	for k, r := range all {
+		if r.Workload == workload && !matched(k) {
+			left = append(left, k)
+		}
+	}
+	return left
+}
+
+// shared are the headline metrics that both rows have, in the order of the report.
+func shared(a, b result.Row) []string {
+	var names []string
+	add := func(name string) {
+		first, ok := a.Metrics[name]
+		second, too := b.Metrics[name]
+		if ok && too && first.Unit == second.Unit && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, op := range report.Operations(a) {
+		rate := report.Rate(a, op)
+		if _, ok := a.Metrics[rate]; !ok {
+			rate = op + ".bandwidth"
+		}
+		add(rate)
+		add(op + ".latency.p99")
+	}
+	// What has no rate of its own, such as fio's syncs, and what is measured in time.
+	for _, name := range slices.Sorted(maps.Keys(a.Metrics)) {
+		if strings.HasSuffix(name, ".latency.p99") || strings.HasSuffix(name, ".duration") {
+			add(name)
+		}
+	}
+	return names
+}

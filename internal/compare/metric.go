@@ -1,0 +1,83 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+
+	"storagebench.io/storagebench/internal/result"
+)
+
+// Direction is which way a metric gets better.
+type Direction string
+
+// Directions.
+const (
+	Higher Direction = "Higher"
+	Lower  Direction = "Lower"
+)
+
+// Better says which way a metric gets better, by its name; false if the name does
+// not tell, as with counts.
+func Better(name string) (Direction, bool) {
+	_, quantity, _ := strings.Cut(name, ".")
+	last := quantity[strings.LastIndexByte(quantity, '.')+1:]
+	switch {
+	case last == "iops" || last == "rate" || last == "bandwidth":
+		return Higher, true
+	case strings.HasPrefix(quantity, "latency.") || last == "duration" || last == "await":
+		return Lower, true
+	default:
+		return "", false
+	}
+}
+
+// minTrials is what a 95 % interval of a median needs.
+const minTrials = 6
+
+// metric compares one metric of two rows.
+func metric(name string, first, second result.Estimate, maxRegression float64) Metric {
+	m := Metric{Name: name, Unit: first.Unit, First: first, Second: second, Verdict: Inconclusive}
+	m.Better, _ = Better(name)
+	if first.Median > 0 {
+		ratio := second.Median / first.Median
+		m.Ratio = &ratio
+	}
+	low, high, reason := interval(first, second)
+	if reason != "" {
+		m.Reason = reason
+		return m
+	}
+	m.Low, m.High = &low, &high
+	worst := 1 - maxRegression
+	beyond, within := high < worst, low >= worst
+	if m.Better == Lower {
+		worst = 1 + maxRegression
+		beyond, within = low > worst, high <= worst
+	}
+	switch {
+	case beyond:
+		m.Verdict = Regression
+	case within:
+		m.Verdict = NoWorse
+	default:
+		m.Reason = "the interval has both sides of the limit in it: measure more trials, or allow more"
+	}
+	return m
+}
+
+// interval of the ratio of two medians, from their own; see the package's
+// documentation. A reason says why there is none.
+func interval(first, second result.Estimate) (low, high float64, reason string) {
+	for _, e := range []struct {
+		which string
+		result.Estimate
+	}{{"the first", first}, {"the second", second}} {
+		if e.N < minTrials || e.Low == nil || e.High == nil {
+			return 0, 0, fmt.Sprintf("n < %d: %s has %d trials, which is too few for an interval", minTrials, e.which, e.N)
+		}
+	}
+	if *first.Low <= 0 {
+		return 0, 0, "the first's interval reaches 0: there is no ratio"
+	}
+	return *second.Low / *first.High, *second.High / *first.Low, ""
+}

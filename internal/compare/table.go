@@ -1,0 +1,111 @@
+package compare
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"storagebench.io/storagebench/internal/report"
+	"storagebench.io/storagebench/internal/result"
+)
+
+// Table writes a line for each metric, and the verdict at the end.
+func (c Comparison) Table(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "TARGET\tNODE\tWORKLOAD\tMETRIC\tBETTER\tFIRST\tSECOND\tRATIO\tINTERVAL\tVERDICT")
+	for _, p := range c.Pairs {
+		for _, m := range p.Metrics {
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+				change(p.First.Target, p.Second.Target), change(p.First.Node, p.Second.Node), p.First.Workload,
+				m.Name, m.Better.arrow(), value(m.First), value(m.Second), ratio(m.Ratio), between(m.Low, m.High), m.Verdict.text())
+		}
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	for _, k := range c.OnlyInFirst {
+		fmt.Fprintf(w, "only in the first: %s\n", k)
+	}
+	for _, k := range c.OnlyInSecond {
+		fmt.Fprintf(w, "only in the second: %s\n", k)
+	}
+	for _, n := range c.Notes {
+		fmt.Fprintln(w, n)
+	}
+	for _, reason := range c.reasons() {
+		fmt.Fprintln(w, "inconclusive:", reason)
+	}
+	_, err := fmt.Fprintf(w, "\n%s, with at most %s of regression allowed\n", c.Verdict.text(), percent(c.MaxRegression))
+	return err
+}
+
+// reasons of metrics without a verdict, each once.
+func (c Comparison) reasons() []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, p := range c.Pairs {
+		for _, m := range p.Metrics {
+			if m.Reason != "" && !seen[m.Reason] {
+				seen[m.Reason] = true
+				out = append(out, m.Reason)
+			}
+		}
+	}
+	return out
+}
+
+func (v Verdict) text() string {
+	switch v {
+	case NoWorse:
+		return "no worse"
+	case Regression:
+		return "regression"
+	default:
+		return "inconclusive"
+	}
+}
+
+func (d Direction) arrow() string {
+	if d == Higher {
+		return "higher"
+	}
+	return "lower"
+}
+
+func change(first, second string) string {
+	switch {
+	case first == second && first == "":
+		return "-"
+	case first == second:
+		return first
+	default:
+		return first + " -> " + second
+	}
+}
+
+func value(e result.Estimate) string {
+	switch e.Unit {
+	case result.BytesPerSecond:
+		return report.BytesPerSecond(e.Median)
+	case result.Seconds:
+		return report.Seconds(e.Median)
+	default:
+		return report.Number(e.Median)
+	}
+}
+
+func ratio(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f", *v)
+}
+
+func between(low, high *float64) string {
+	if low == nil || high == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f–%.3f", *low, *high)
+}
+
+func percent(v float64) string { return fmt.Sprintf("%.3g %%", v*100) }

@@ -1,0 +1,35 @@
+package report
+
+import (
+	"encoding/csv"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+
+	"storagebench.io/storagebench/internal/result"
+)
+
+// CSV writes one line for each row and metric, in SI base units, for programs. What a
+// metric has not, such as the interval of few trials, is empty.
+func CSV(w io.Writer, s result.Summary) error {
+	out := csv.NewWriter(w)
+	lines := [][]string{{"target", "node", "workload", "metric", "unit", "n", "median", "low", "high", "pooled"}}
+	for _, row := range s.Rows {
+		for _, name := range slices.Sorted(maps.Keys(row.Metrics)) {
+			e := row.Metrics[name]
+			lines = append(lines, []string{
+				row.Target, row.Node, row.Workload, name, e.Unit, strconv.Itoa(e.N),
+				plain(&e.Median), plain(e.Low), plain(e.High), plain(e.Pooled),
+			})
+		}
+	}
+	return out.WriteAll(lines)
+}
+
+func plain(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*v, 'f', -1, 64)
+}

@@ -1,0 +1,30 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"storagebench.io/storagebench/internal/result"
+)
+
+func TestCSVHasALineForEachRowAndMetric(t *testing.T) {
+	low, high, pooled := 900.0, 1100.0, 0.00125
+	s := result.Summary{Rows: []result.Row{{
+		Target: "fast", Workload: "o,ltp", Node: "a", N: 6, Metrics: map[string]result.Estimate{
+			"read.latency.p99": {Unit: result.Seconds, N: 6, Median: 0.001, Pooled: &pooled},
+			"read.iops":        {Unit: result.PerSecond, N: 6, Median: 1234567.5, Low: &low, High: &high},
+		},
+	}, {Target: "slow", Metrics: map[string]result.Estimate{"x.rate": {N: 1}}}}}
+	var text strings.Builder
+	if err := CSV(&text, s); err != nil {
+		t.Fatal(err)
+	}
+	want := `target,node,workload,metric,unit,n,median,low,high,pooled
+fast,a,"o,ltp",read.iops,1/s,6,1234567.5,900,1100,
+fast,a,"o,ltp",read.latency.p99,seconds,6,0.001,,,0.00125
+slow,,,x.rate,,1,0,,,
+`
+	if text.String() != want {
+		t.Errorf("got\n%s", text.String())
+	}
+}
