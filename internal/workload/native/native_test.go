@@ -103,6 +103,61 @@ func TestSystemCallsDoWhatTheySayAndReportWhatWentWrong(t *testing.T) {
 	}
 }
 
+func TestANameCanBeginAtADirectory(t *testing.T) {
+	dir := t.TempDir()
+	at, err := OpenDirectory(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := Path("file")
+	fd, errno := OpenAt(at, name, unix.O_CREAT|unix.O_RDWR)
+	if errno != 0 {
+		t.Fatal(errno)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "file")); err != nil {
+		t.Error(err)
+	}
+	if errno := errors.Join(asError(Close(fd)), asError(UnlinkAt(at, name))); errno != nil {
+		t.Error(errno)
+	}
+	if errno := UnlinkAt(at, name); errno != unix.ENOENT {
+		t.Errorf("a file that is gone: %v", errno)
+	}
+	if errno := Close(at); errno != 0 {
+		t.Error(errno)
+	}
+	if _, err := OpenDirectory(filepath.Join(dir, "file")); !errors.Is(err, unix.ENOENT) {
+		t.Errorf("a directory that is not there: %v", err)
+	}
+}
+
+func TestPathsBeginAtADirectoryThatIsOpen(t *testing.T) {
+	dir := t.TempDir()
+	at, errno := Open(Path(dir), unix.O_RDONLY|unix.O_DIRECTORY)
+	if errno != 0 {
+		t.Fatal(errno)
+	}
+	fd, errno := OpenAt(at, Path("file"), unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY)
+	if errno != 0 {
+		t.Fatal(errno)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "file")); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(asError(Close(fd)), asError(Syncfs(at)), asError(UnlinkAt(at, Path("file")))); err != nil {
+		t.Error(err)
+	}
+	if errno := UnlinkAt(at, Path("file")); errno != unix.ENOENT {
+		t.Errorf("a file that is gone: %v", errno)
+	}
+	if errno := Close(at); errno != 0 {
+		t.Error(errno)
+	}
+	if errno := Syncfs(at); errno != unix.EBADF {
+		t.Errorf("a directory that is closed: %v", errno)
+	}
+}
+
 func asError(errno unix.Errno) error {
 	if errno == 0 {
 		return nil

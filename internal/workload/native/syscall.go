@@ -21,9 +21,24 @@ func Path(elements ...string) *byte {
 
 // Open opens or creates a file with mode 0600.
 func Open(path *byte, flags int) (fd int, errno unix.Errno) {
-	at := unix.AT_FDCWD
-	n, _, errno := unix.RawSyscall6(unix.SYS_OPENAT, uintptr(at), uintptr(unsafe.Pointer(path)), uintptr(flags|unix.O_CLOEXEC), 0o600, 0, 0)
+	return OpenAt(unix.AT_FDCWD, path, flags)
+}
+
+// OpenAt is Open of a path that begins at the directory dir: the kernel has fewer
+// names to look up.
+func OpenAt(dir int, path *byte, flags int) (fd int, errno unix.Errno) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_OPENAT, uintptr(dir), uintptr(unsafe.Pointer(path)), uintptr(flags|unix.O_CLOEXEC), 0o600, 0, 0)
 	return int(n), errno
+}
+
+// OpenDirectory opens a directory for OpenAt and UnlinkAt. Each thread has one of its
+// own, as the kernel counts the uses of one that is shared.
+func OpenDirectory(path string) (fd int, err error) {
+	fd, err = unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("open %s: %w", path, err)
+	}
+	return fd, nil
 }
 
 // Close closes a file. On some file systems it is what reports a failed write.
@@ -55,9 +70,11 @@ func Write(fd int, b []byte) unix.Errno {
 }
 
 // Unlink removes a file.
-func Unlink(path *byte) unix.Errno {
-	at := unix.AT_FDCWD
-	_, _, errno := unix.RawSyscall(unix.SYS_UNLINKAT, uintptr(at), uintptr(unsafe.Pointer(path)), 0)
+func Unlink(path *byte) unix.Errno { return UnlinkAt(unix.AT_FDCWD, path) }
+
+// UnlinkAt is Unlink of a path that begins at the directory dir.
+func UnlinkAt(dir int, path *byte) unix.Errno {
+	_, _, errno := unix.RawSyscall(unix.SYS_UNLINKAT, uintptr(dir), uintptr(unsafe.Pointer(path)), 0)
 	return errno
 }
 
@@ -73,12 +90,18 @@ func Fdatasync(fd int) unix.Errno {
 	return errno
 }
 
+// Syncfs makes everything durable that the file system of an open file holds.
+func Syncfs(fd int) unix.Errno {
+	_, _, errno := unix.RawSyscall(unix.SYS_SYNCFS, uintptr(fd), 0, 0)
+	return errno
+}
+
 // Drain makes everything durable that the file system of dir holds, with what other
 // programs have written there, and returns how long that took.
 func Drain(dir string) (time.Duration, error) {
-	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	fd, err := OpenDirectory(dir)
 	if err != nil {
-		return 0, fmt.Errorf("open %s: %w", dir, err)
+		return 0, err
 	}
 	defer func() { _ = unix.Close(fd) }() // it was only read
 	clock := NewClock()
