@@ -1,5 +1,6 @@
 // Command storagebench measures storage: on this machine with run, and as the
-// program of a worker's Pod with worker. There is one file for each verb.
+// program of a worker's Pod with worker; and reads what was measured, with report,
+// compare and import. There is one file for each verb.
 package main
 
 import (
@@ -16,10 +17,17 @@ import (
 // Exit codes. A Job gives up after 1 and 2, which another Pod would not mend, and
 // starts another Pod after any other.
 const (
-	exitDone    = 0
-	exitFailed  = 1
-	exitInvalid = 2
+	exitDone         = 0
+	exitFailed       = 1
+	exitInvalid      = 2
+	exitRegression   = 3
+	exitInconclusive = 4
 )
+
+// outcome is an exit code that is an answer and no error: it has been printed.
+type outcome int
+
+func (o outcome) Error() string { return fmt.Sprintf("exit code %d", int(o)) }
 
 func main() {
 	os.Exit(run())
@@ -28,7 +36,7 @@ func main() {
 func run() int {
 	ctx, stopped := signalContext(context.Background())
 	err := newCommand().ExecuteContext(ctx)
-	if err != nil {
+	if _, answered := errors.AsType[outcome](err); err != nil && !answered {
 		fmt.Fprintln(os.Stderr, "error:", err)
 	}
 	if code, ok := stopped(); ok {
@@ -43,12 +51,16 @@ func newCommand() *cobra.Command {
 		Short: "Measure storage, and know what was measured",
 		Long: `storagebench measures storage with the same runner on a laptop and in Kubernetes.
 
-Exit codes: 0 done, 1 failed, 2 bad input.`,
+Exit codes: 0 done, 1 failed, 2 bad input; of compare also 3 regression and
+4 inconclusive.`,
 		Example: `  # measure a directory of this machine
   storagebench run -f benchmark.yaml --target fast=/mnt/fast
 
   # what a benchmark in the cluster has measured
-  storagebench get flush-cost -n storage-lab`,
+  storagebench get flush-cost -n storage-lab
+
+  # is the new firmware slower?
+  storagebench compare before/summary.json after/summary.json`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.ArbitraryArgs, // so that RunE sees a verb that does not exist
@@ -60,7 +72,7 @@ Exit codes: 0 done, 1 failed, 2 bad input.`,
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(newRunCommand(), newGetCommand(), newWatchCommand(), newWorkerCommand(), newVersionCommand())
+	root.AddCommand(newRunCommand(), newReportCommand(), newCompareCommand(), newGetCommand(), newWatchCommand(), newWorkerCommand(), newVersionCommand())
 	return root
 }
 
@@ -77,6 +89,16 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// arguments wants exactly so many, and says what they are.
+func arguments(n int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usage(fmt.Errorf("there are %d arguments, and %s is wanted", len(args), what))
+		}
+		return nil
+	}
+}
+
 // required returns an error unless all these flags are set.
 func required(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
@@ -91,6 +113,9 @@ func required(cmd *cobra.Command, names ...string) error {
 func exitCode(err error) int {
 	if err == nil {
 		return exitDone
+	}
+	if o, ok := errors.AsType[outcome](err); ok {
+		return int(o)
 	}
 	f, ok := errors.AsType[*trial.Failure](err)
 	if !ok {

@@ -16,7 +16,6 @@ import (
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/cmd/storagebench/spec"
 	"storagebench.io/storagebench/internal/plan"
-	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/runner"
 	"storagebench.io/storagebench/internal/stats"
@@ -220,13 +219,4 @@ func (r *localRun) summarize(ctx context.Context) (result.Summary, error) {
 		return summary, err
 	}
 	return summary, r.store.Put(ctx, r.plan.Keys().Summary(), append(body, '\n'))
-}
-
-func printSummary(w io.Writer, output string, s result.Summary) error {
-	if output == "table" {
-		return report.Table(w, s)
-	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(s)
 }

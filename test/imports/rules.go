@@ -102,7 +102,7 @@ var Rules = []Rule{
 	{
 		Path: "cmd/storagebench",
 		Own: []string{
-			"cmd/storagebench/spec", "api/v1alpha1", "internal/trial", "internal/plan", "internal/result", "internal/stats", "internal/report",
+			"cmd/storagebench/spec", "api/v1alpha1", "internal/trial", "internal/plan", "internal/result", "internal/stats", "internal/report", "internal/compare",
 			"internal/device", "internal/environment", "internal/runner", "internal/workload", "internal/workload/engines",
 			"internal/status", "internal/store", "internal/store/dir", "internal/store/presigned",
 		},

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"storagebench.io/storagebench/internal/compare"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+func newCompareCommand() *cobra.Command {
+	output, limit := "", ""
+	cmd := &cobra.Command{
+		Use:   "compare FIRST SECOND",
+		Short: "Say whether the second of two runs is worse than the first",
+		Long: `Say whether the second of two runs is worse than the first. Each is a summary.json, or
+a directory as report takes it.
+
+Rows are matched by target, workload and node, and what is left by workload. Of each
+operation the rate (or bandwidth) and the p99 are compared, and durations. The interval
+of a ratio is made of the two medians' own 95 % intervals and is conservative: wider than
+it had to be if the trials themselves were at hand. A metric is a regression if all of
+its interval is worse than --max-regression, no worse if none of it is, and inconclusive
+otherwise: also with fewer than 6 trials on either side, and when a row of the first is
+missing in the second.
+
+Exit codes: 0 no worse, 1 failed, 2 bad input, 3 regression, 4 inconclusive.`,
+		Example: `  storagebench compare before/summary.json after/summary.json
+
+  # in a pipeline: fail on a regression of more than 10 %, accept "inconclusive"
+  storagebench compare --max-regression 10% before after || [ $? -eq 4 ]`,
+		Args: arguments(2, "the summary of two runs"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if output != "table" && output != "json" {
+				return usage(fmt.Errorf("-o %s: it is neither table nor json", output))
+			}
+			worst, err := parsePercent(limit)
+			if err != nil {
+				return usage(fmt.Errorf("--max-regression %s: %w", limit, err))
+			}
+			return compareFiles(args[0], args[1], worst, output, cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().StringVar(&limit, "max-regression", "5%", "the worst change that is acceptable, in percent")
+	cmd.Flags().StringVarP(&output, "output", "o", "table", "what to print: table or json")
+	return cmd
+}
+
+func compareFiles(first, second string, worst float64, output string, stdin io.Reader, stdout io.Writer) error {
+	a, err := readSummary(first, stdin)
+	if err != nil {
+		return err
+	}
+	b, err := readSummary(second, stdin)
+	if err != nil {
+		return err
+	}
+	c, err := compare.Summaries(a, b, worst)
+	if err != nil {
+		return &trial.Failure{Class: trial.InvalidSpec, Message: fmt.Sprintf("%s and %s cannot be compared: %v", first, second, err), Remedy: "compare runs of the same workloads", Err: err}
+	}
+	if output == "json" {
+		err = printJSON(stdout, c)
+	} else {
+		err = c.Table(stdout)
+	}
+	if err != nil {
+		return err
+	}
+	switch c.Verdict {
+	case compare.Regression:
+		return outcome(exitRegression)
+	case compare.Inconclusive:
+		return outcome(exitInconclusive)
+	default:
+		return nil
+	}
+}
+
+// parsePercent reads 5% as 0.05. A bare 5 could be either.
+func parsePercent(text string) (float64, error) {
+	number, ok := strings.CutSuffix(strings.TrimSpace(text), "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if !ok || err != nil || !(v >= 0 && v < 100) {
+		return 0, fmt.Errorf("it is no percentage from 0%% to less than 100%%, as 5%%")
+	}
+	return v / 100, nil
+}
+
+func printJSON(w io.Writer, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"storagebench.io/storagebench/internal/report"
+	"storagebench.io/storagebench/internal/result"
+)
+
+func newReportCommand() *cobra.Command {
+	output := ""
+	cmd := &cobra.Command{
+		Use:   "report FILE|DIR",
+		Short: "Print what a run has measured",
+		Long: `Print a run's summary: a summary.json, or the only one below a directory that
+run --out or import --out has written to. - is stdin.
+
+The table has medians over trials with their 95 % intervals, and the percentiles of all
+trials' I/Os together; csv has a line for each row and metric, in SI base units. What
+failed or is missing is said on stderr.
+
+Exit codes: 0 printed, 1 it cannot be read, 2 bad input.`,
+		Example: `  storagebench report results/default/flush-cost/20261121-101500
+
+  # for a spreadsheet
+  storagebench report -o csv summary.json > summary.csv`,
+		Args: arguments(1, "one FILE or DIR"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains([]string{"table", "json", "csv"}, output) {
+				return usage(fmt.Errorf("-o %s: it is none of table, json and csv", output))
+			}
+			s, err := readSummary(args[0], cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			remarks(cmd.ErrOrStderr(), s)
+			return printSummary(cmd.OutOrStdout(), output, s)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "table", "what to print: table, json or csv")
+	return cmd
+}
+
+// remarks are what a reader of the table must know besides.
+func remarks(w io.Writer, s result.Summary) {
+	if s.Imported != nil {
+		fmt.Fprintf(w, "imported from the output of %s\n", s.Imported.Tool)
+		for _, note := range s.Imported.Notes {
+			fmt.Fprintln(w, "-", note)
+		}
+	}
+	if s.Stored < s.Planned {
+		fmt.Fprintf(w, "%d of %d trials are missing\n", s.Planned-s.Stored, s.Planned)
+	}
+	for _, worker := range slices.Sorted(maps.Keys(s.Failures)) {
+		fmt.Fprintf(w, "%s failed: %v\n", worker, s.Failures[worker])
+	}
+}
+
+// printSummary writes a summary as a table, json or csv.
+func printSummary(w io.Writer, output string, s result.Summary) error {
+	switch output {
+	case "table":
+		return report.Table(w, s)
+	case "csv":
+		return report.CSV(w, s)
+	default:
+		return printJSON(w, s)
+	}
+}

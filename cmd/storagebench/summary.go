@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// readSummary reads a run's summary: the file itself, or the only one below a directory
+// that run --out or import --out has made. - is stdin.
+func readSummary(path string, stdin io.Reader) (result.Summary, error) {
+	s := result.Summary{}
+	document, path, err := readDocument(path, stdin)
+	if err != nil {
+		return s, err
+	}
+	if err := result.Decode(document, result.SummarySchema, &s); err != nil {
+		return s, badInput(path, strings.TrimPrefix(err.Error(), "result: "), "name the summary.json of a run, or its directory")
+	}
+	return s, nil
+}
+
+func readDocument(path string, stdin io.Reader) ([]byte, string, error) {
+	if path == "-" {
+		document, err := io.ReadAll(io.LimitReader(stdin, result.MaxDocument+1))
+		return document, "stdin", err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, path, usage(err)
+	}
+	if info.IsDir() {
+		if path, err = findSummary(path); err != nil {
+			return nil, path, err
+		}
+	}
+	document, err := readBounded(path, result.MaxDocument)
+	return document, path, err
+}
+
+// findSummary looks for the summary of a run below dir. Those of its workers have the
+// same name.
+func findSummary(dir string) (string, error) {
+	var found []string
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == "workers" || entry.Name() == ".storagebench"):
+			return filepath.SkipDir
+		case !entry.IsDir() && entry.Name() == "summary.json":
+			found = append(found, path)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return dir, err
+	case len(found) == 0:
+		return dir, badInput(dir, "there is no summary.json in it, as run --out leaves it", "name the directory of a run that has ended")
+	case len(found) > 1:
+		return dir, badInput(dir, fmt.Sprintf("there are %d runs in it: %s", len(found), strings.Join(found, ", ")), "name one of them")
+	}
+	return found[0], nil
+}
+
+// readBounded reads a file that somebody names, and of which nothing is known.
+func readBounded(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usage(err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, badInput(path, "it is a directory, and a file is wanted", "")
+	}
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	if int64(len(b)) > limit {
+		return nil, badInput(path, fmt.Sprintf("it is larger than %d MiB", limit>>20), "")
+	}
+	return b, nil
+}
+
+// badInput is what is wrong with a file, and what to give instead.
+func badInput(path, message, remedy string) error {
+	return &trial.Failure{Class: trial.InvalidSpec, Message: path + ": " + message, Remedy: remedy}
+}
