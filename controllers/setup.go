@@ -37,16 +37,24 @@ func Scheme() (*runtime.Scheme, error) {
 }
 
 // Cache keeps of what a cluster has many of only the operator's own, so that its
-// memory grows with benchmarks and not with the cluster.
-func Cache(namespace string) cache.Options {
+// memory grows with benchmarks and not with the cluster. namespace is the operator's;
+// benchmarks are looked for in those given, or in all if none is.
+func Cache(namespace string, benchmarks []string) cache.Options {
 	ours := labels.SelectorFromSet(labels.Set{jobspec.LabelManagedBy: jobspec.ManagedBy})
-	return cache.Options{ByObject: map[client.Object]cache.ByObject{
+	o := cache.Options{ByObject: map[client.Object]cache.ByObject{
 		&batchv1.Job{}: {Label: ours},
 		&corev1.Pod{}:  {Label: ours},
 		&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{
 			namespace: {LabelSelector: ours},
 		}},
 	}}
+	if len(benchmarks) > 0 {
+		o.DefaultNamespaces = map[string]cache.Config{}
+		for _, name := range benchmarks {
+			o.DefaultNamespaces[name] = cache.Config{}
+		}
+	}
+	return o
 }
 
 // Setup registers both controllers with a manager.

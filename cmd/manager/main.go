@@ -24,6 +24,8 @@ type options struct {
 	metricsAddr string
 	probeAddr   string
 	leaderElect bool
+	// namespaces of benchmarks; empty: all.
+	namespaces  []string
 	development bool
 }
 
@@ -47,6 +49,7 @@ func command() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of the operator: the Secrets of ResultStores and the nodes' Leases are there (default: $POD_NAMESPACE)")
+	f.StringSliceVar(&o.namespaces, "benchmark-namespace", nil, "namespace whose StorageBenchmarks are run; may be repeated (default: all)")
 	f.StringVar(&o.Settings.Image, "worker-image", "", "image of the workers, with storagebench and fio (required)")
 	f.StringVar(&o.pullPolicy, "worker-image-pull-policy", string(corev1.PullIfNotPresent), "Always, IfNotPresent or Never")
 	f.StringSliceVar(&o.Settings.ImagePullSecrets, "worker-image-pull-secret", nil, "name of a pull secret in the benchmarks' namespaces; may be repeated")
@@ -82,7 +85,7 @@ func run(o options) error {
 	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
-		Cache:                         controllers.Cache(o.Namespace),
+		Cache:                         controllers.Cache(o.Namespace, o.namespaces),
 		Metrics:                       server.Options{BindAddress: o.metricsAddr},
 		HealthProbeBindAddress:        o.probeAddr,
 		LeaderElection:                o.leaderElect,

@@ -27,6 +27,7 @@ func variants() map[string][]string {
 		"all settings": {
 			"--set", store,
 			"--set", "hostAccess.paths={/mnt/a,/mnt/b},hostAccess.devices={/dev/loop*}",
+			"--set", "namespaces={lab}",
 			"--set", "imagePullSecrets={registry},worker.image=example.com/worker:1",
 			"--set", "replicas=2,developmentLog=true,priorityClassName=high",
 			"--set", "podAnnotations.a=b,podLabels.c=d,tolerations[0].operator=Exists",
@@ -68,6 +69,7 @@ func TestArguments(t *testing.T) {
 		"--worker-image=example.com/worker:1",
 		"--worker-image-pull-policy=IfNotPresent",
 		"--worker-image-pull-secret=registry",
+		"--benchmark-namespace=lab",
 		"--allow-host-path=/mnt/a",
 		"--allow-host-path=/mnt/b",
 		"--allow-block-device=/dev/loop*",
@@ -127,17 +129,70 @@ func TestRulesAreThoseOfTheMarkers(t *testing.T) {
 	generated := decode(t, file)
 	rendered := render(t)
 
-	var want, got rbacv1.ClusterRole
+	var want, cluster, benchmarks rbacv1.ClusterRole
 	generated.must(t, "ClusterRole", "storagebench-manager", &want)
-	rendered.must(t, "ClusterRole", "storagebench-manager", &got)
-	if diff := cmp.Diff(want.Rules, got.Rules); diff != "" {
-		t.Errorf("ClusterRole (-markers +chart), run make manifests:\n%s", diff)
+	rendered.must(t, "ClusterRole", "storagebench-manager", &cluster)
+	rendered.must(t, "ClusterRole", "storagebench-manager-benchmarks", &benchmarks)
+	if diff := cmp.Diff(grants(want.Rules), grants(append(cluster.Rules, benchmarks.Rules...))); diff != "" {
+		t.Errorf("ClusterRoles (-markers +chart), run make manifests:\n%s", diff)
 	}
 	var wantRole, gotRole rbacv1.Role
 	generated.must(t, "Role", "storagebench-manager", &wantRole)
 	rendered.must(t, "Role", "storagebench-manager", &gotRole)
 	if diff := cmp.Diff(wantRole.Rules, gotRole.Rules); diff != "" {
 		t.Errorf("Role (-markers +chart), run make manifests:\n%s", diff)
+	}
+}
+
+// grants are what rules allow, one verb on one resource each.
+func grants(rules []rbacv1.PolicyRule) []string {
+	var all []string
+	for _, rule := range rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					all = append(all, verb+" "+resource+"."+group)
+				}
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Who names the namespaces of benchmarks gives the operator no right in any other.
+func TestNamespacesBoundWhatTheOperatorMayDo(t *testing.T) {
+	rendered := render(t, "--set", "namespaces={lab,qualify}")
+	var bound []string
+	for _, o := range rendered {
+		switch o.GetKind() {
+		case "ClusterRoleBinding":
+			var binding rbacv1.ClusterRoleBinding
+			objects{o}.must(t, o.GetKind(), o.GetName(), &binding)
+			var role rbacv1.ClusterRole
+			rendered.must(t, "ClusterRole", binding.RoleRef.Name, &role)
+			for _, grant := range grants(role.Rules) {
+				if _, resource, _ := strings.Cut(grant, " "); !slices.Contains([]string{
+					"nodes.", "persistentvolumes.", "storageclasses.storage.k8s.io", "resultstores.storagebench.io", "resultstores/status.storagebench.io",
+				}, resource) {
+					t.Errorf("in the whole cluster: %s", grant)
+				}
+			}
+		case "RoleBinding":
+			var binding rbacv1.RoleBinding
+			objects{o}.must(t, o.GetKind(), o.GetName(), &binding)
+			if binding.RoleRef.Kind == "ClusterRole" {
+				bound = append(bound, binding.Namespace+"/"+binding.RoleRef.Name)
+			}
+		}
+	}
+	want := []string{"lab/storagebench-manager-benchmarks", "qualify/storagebench-manager-benchmarks"}
+	if diff := cmp.Diff(want, bound); diff != "" {
+		t.Errorf("bindings in namespaces (-want +got):\n%s", diff)
+	}
+	args := manager(t, rendered).Spec.Template.Spec.Containers[0].Args
+	if !slices.Contains(args, "--benchmark-namespace=lab") || !slices.Contains(args, "--benchmark-namespace=qualify") {
+		t.Errorf("the operator is not told: %v", args)
 	}
 }
 
@@ -267,6 +322,7 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 		"the port of the probes":       {"metrics.port=8081", "port"},
 		"a store without its endpoint": {"resultStore.create=true,resultStore.bucket=abc,resultStore.secretName=s", "endpoint"},
 		"a digest that is none":        {"image.digest=latest", "digest"},
+		"a namespace that is none":     {"namespaces={Lab}", "namespaces"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := template(t, "--set", tt.set)

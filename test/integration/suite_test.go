@@ -105,7 +105,7 @@ func startOperator() (stop func(), err error) {
 	}
 	mgr, err := ctrl.NewManager(apiURL, ctrl.Options{
 		Scheme:     scheme,
-		Cache:      controllers.Cache(operatorNamespace),
+		Cache:      controllers.Cache(operatorNamespace, nil),
 		Metrics:    server.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: new(true)}, // it is started several times
 	})
