@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
-	"storagebench.io/storagebench/internal/device"
 	"storagebench.io/storagebench/internal/histogram"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
@@ -60,14 +59,13 @@ func (Engine) Prepare(_ context.Context, env workload.Env) error {
 		return env.InSpec(err)
 	}
 	if err := c.removeFiles(env); err != nil {
-		return env.Unusable(err)
+		return err
 	}
-	size, free, err := device.Space(env.Dir)
+	free, err := env.Room()
 	if err != nil {
-		return env.Unusable(err)
+		return err
 	}
-	// A file system that does not know how large it is says 0.
-	if need := c.room(); size > 0 && need > free {
+	if need := c.room(); need > free {
 		return env.TooSmall(need, free, "make it larger, or lower size or threads of the workload")
 	}
 	return nil
@@ -81,18 +79,22 @@ func (Engine) Run(ctx context.Context, env workload.Env) (m *result.Measurement,
 	}
 	// Of a thread that failed, or of an attempt that was killed.
 	if err := c.removeFiles(env); err != nil {
-		return nil, env.Unusable(err)
+		return nil, err
 	}
 	defer func() {
-		if removed := c.removeFiles(env); removed != nil && err == nil {
-			err = env.Unusable(removed)
+		if removed := c.removeFiles(env); err == nil {
+			err = removed
 		}
 	}()
 	// What others have left in memory must not become part of the trial.
 	if _, err := native.Drain(env.Dir); err != nil {
 		return nil, env.Refused("filesync", "before the trial", err)
 	}
-	loops := c.loops(env)
+	loops, err := c.loops(env)
+	defer closeAll(loops)
+	if err != nil {
+		return nil, env.Unusable(err)
+	}
 	usage, err := native.Run(ctx, c.Threads, func(t *native.Thread) error { return loops[t.Index].run(t) })
 	m = measurement(loops, usage)
 	if m == nil || err != nil {
@@ -114,30 +116,40 @@ func refused(env workload.Env, err error) error {
 	return err
 }
 
-func (c config) loops(env workload.Env) []*loop {
+func (c config) loops(env workload.Env) ([]*loop, error) {
 	w, _ := c.way() // that there is one was checked
 	left := &atomic.Int64{}
 	left.Store(c.Files)
-	loops := make([]*loop, c.Threads)
-	for i := range loops {
-		loops[i] = &loop{
-			way: w, path: native.Path(c.file(env, i)), size: int(c.Size), left: left,
+	var loops []*loop
+	for i := range c.Threads {
+		dir, err := native.OpenDirectory(env.Dir)
+		if err != nil {
+			return loops, err
+		}
+		loops = append(loops, &loop{
+			way: w, dir: dir, path: native.Path(c.file(env, i)), size: int(c.Size), left: left,
 			// Other data in each trial and run, as storage may deduplicate.
 			data: native.NewData(rand.Uint64(), int(c.Size)),
-		}
+		})
 	}
-	return loops
+	return loops, nil
 }
 
-// file of a thread. Nobody else's name in the directory begins like it.
+func closeAll(loops []*loop) {
+	for _, l := range loops {
+		_ = native.Close(l.dir) // a directory that was only read
+	}
+}
+
+// file of a thread, in the run's directory.
 func (config) file(env workload.Env, thread int) string {
-	return filepath.Join(env.Dir, fmt.Sprintf(".filesync-%s.%d", env.Workload.Name, thread))
+	return fmt.Sprintf("filesync-%s.%d", env.Workload.Name, thread)
 }
 
 func (c config) removeFiles(env workload.Env) error {
 	for i := range c.Threads {
-		if err := os.Remove(c.file(env, i)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
+		if err := os.Remove(filepath.Join(env.Dir, c.file(env, i))); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return env.Refused("filesync", "remove", err)
 		}
 	}
 	return nil

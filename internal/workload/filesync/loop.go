@@ -13,7 +13,8 @@ import (
 // loop is what one thread does, and what it has counted.
 type loop struct {
 	way
-	path *byte
+	dir  int   // the directory, opened by this thread alone
+	path *byte // of the file in it
 	data *native.Data
 	size int
 	// left is how many files are still to be made, by all threads.
@@ -30,7 +31,7 @@ func (l *loop) run(thread *native.Thread) error {
 		content := l.data.Next(l.size)
 
 		begin := thread.Clock.Now()
-		fd, errno := native.Open(l.path, flags)
+		fd, errno := native.OpenAt(l.dir, l.path, flags)
 		if errno != 0 {
 			return &native.Failed{Call: "open", Errno: errno}
 		}
@@ -49,7 +50,7 @@ func (l *loop) run(thread *native.Thread) error {
 			return &native.Failed{Call: "close", Errno: errno}
 		}
 		now = mark(&l.closed, thread, now)
-		if errno := native.Unlink(l.path); errno != 0 {
+		if errno := native.UnlinkAt(l.dir, l.path); errno != 0 {
 			return &native.Failed{Call: "unlink", Errno: errno}
 		}
 		now = mark(&l.unlinked, thread, now)
