@@ -13,6 +13,7 @@ import (
 	"storagebench.io/storagebench/internal/workload"
 	"storagebench.io/storagebench/internal/workload/filesync"
 	"storagebench.io/storagebench/internal/workload/fio"
+	"storagebench.io/storagebench/internal/workload/postmark"
 )
 
 // Registry finds engines by name.
@@ -22,6 +23,7 @@ type Registry map[string]workload.Engine
 func All() Registry {
 	return NewRegistry(
 		fio.Engine{},
+		postmark.Engine{},
 		filesync.Engine{},
 	)
 }
