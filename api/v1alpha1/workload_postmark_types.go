@@ -31,6 +31,7 @@ const (
 // PostmarkWorkload creates files, runs transactions on them (read or append, and
 // create or delete), and deletes them.
 //
+// +kubebuilder:validation:XValidation:rule="self.mode == 'Compatible' || !has(self.buffered)",message="buffered is for mode Compatible: mode Modern gives the kernel blocks as they are"
 // +kubebuilder:validation:XValidation:rule="self.mode != 'Compatible' || (!has(self.threads) || self.threads == 1) && (!has(self.durability) || self.durability == 'None')",message="mode Compatible has one thread and durability None, as the original: use mode Modern for more"
 type PostmarkWorkload struct {
 	// mode is Modern or Compatible. Default: Modern.
@@ -53,7 +54,8 @@ type PostmarkWorkload struct {
 	// +kubebuilder:validation:Maximum=10000000000
 	Transactions int64 `json:"transactions,omitempty"`
 
-	// subdirectories that the files are spread over. Default: 0, all in one directory.
+	// subdirectories that the files of each thread are spread over. Default: 0, all in
+	// one directory, of which each thread has its own.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
@@ -64,10 +66,10 @@ type PostmarkWorkload struct {
 	// +kubebuilder:default="500"
 	MinSize *resource.Quantity `json:"minSize,omitempty"`
 
-	// maxSize of a file when it is created, from minSize to 1Gi; appends stop at it.
-	// Default: 9999 bytes.
+	// maxSize of a file, from minSize to 1Gi. New files are smaller, unless minSize is
+	// the same; appends stop at it. Default: 10000 bytes.
 	// +optional
-	// +kubebuilder:default="9999"
+	// +kubebuilder:default="10000"
 	MaxSize *resource.Quantity `json:"maxSize,omitempty"`
 
 	// readBlockSize is how much is read at once, from 1 to 64Mi. Default: 512 bytes.
@@ -81,7 +83,7 @@ type PostmarkWorkload struct {
 	WriteBlockSize *resource.Quantity `json:"writeBlockSize,omitempty"`
 
 	// readBias is how many of 10 transactions read rather than append; -1 leaves
-	// both out. Default: 5.
+	// both out, which readBias and createBias cannot do together. Default: 5.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=-1
@@ -96,7 +98,8 @@ type PostmarkWorkload struct {
 	// +kubebuilder:validation:Maximum=10
 	CreateBias *int32 `json:"createBias,omitempty"`
 
-	// threads, each with files and a seed of its own. Default: 1.
+	// threads, which share files and transactions, each with decisions of its own.
+	// Default: 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
@@ -109,10 +112,18 @@ type PostmarkWorkload struct {
 	// +kubebuilder:validation:Enum=None;File;FileAndDirectory;SyncAtEnd
 	Durability PostmarkDurability `json:"durability,omitempty"`
 
-	// seed of the random decisions. Default: 42, as the original.
+	// seed of the random decisions. In mode Modern, each repeat and each thread makes
+	// others of it; in mode Compatible, all repeats are the same, and 0 is no seed.
+	// Default: 42, as the original.
 	// +optional
 	// +kubebuilder:default=42
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=4294967295
 	Seed *int64 `json:"seed,omitempty"`
+
+	// buffered collects blocks into pieces of 4096 bytes before the kernel is given
+	// them, as the original does through the C library. Only in mode Compatible; mode
+	// Modern gives the kernel blocks as they are. Default: true in mode Compatible.
+	// +optional
+	Buffered *bool `json:"buffered,omitempty"`
 }
