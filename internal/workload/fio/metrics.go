@@ -141,7 +141,7 @@ func notes(jobs []job, clones []*jobOutput, metrics result.Metrics) []string {
 	var out []string
 	for _, op := range operations {
 		_, rate := metrics[op+".iops"]
-		_, latency := metrics[op+".latency.p50"]
+		_, latency := metrics[op+".latency.mean"]
 		if rate && !latency {
 			out = append(out, op+": no latencies, as gtod_reduce, disable_clat or disable_lat is set")
 		}

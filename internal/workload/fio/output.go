@@ -95,6 +95,9 @@ func parseOutput(output []byte) (*document, string, error) {
 		}
 		// A brace in a message, or a document that was cut short.
 		if start++; bytes.IndexByte(output[start:], '{') < 0 || bytes.HasPrefix(bytes.TrimSpace(output[start:]), []byte(`"fio version"`)) {
+			if err == nil {
+				err = errNoDocument // JSON of something else
+			}
 			return nil, clean(messages), fmt.Errorf("fio's result cannot be read: %w", err)
 		}
 	}

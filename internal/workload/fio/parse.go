@@ -1,0 +1,225 @@
+package fio
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"syscall"
+
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// firstKey is how fio's document begins.
+const firstKey = `"fio version"`
+
+// Parse reads the output of a fio that somebody else has run: json+, or json, which has
+// no histograms: then the percentiles are fio's own, where they are those of one
+// process or group. If there are several documents, as --status-interval prints them, it
+// reads the last, which has the whole. It is pure. Its errors are *trial.Failure.
+func Parse(output []byte) (result.Measurement, error) {
+	d, messages, err := lastDocument(output)
+	if err != nil {
+		return result.Measurement{}, err
+	}
+	if err := d.check(); err != nil {
+		return result.Measurement{}, err
+	}
+	jobs := jobsOf(output, d)
+	m := result.Measurement{Stderr: messages}
+	var all []*jobOutput
+	for i := range d.Jobs {
+		all = append(all, &d.Jobs[i])
+	}
+	lost := false
+	m.Metrics, m.Histograms, lost = measureForeign(all)
+	for _, j := range jobs {
+		var own []*jobOutput
+		for _, c := range all {
+			if c.Name == j.name {
+				own = append(own, c)
+			}
+		}
+		part := result.Part{Name: j.name}
+		part.Metrics, part.Histograms, _ = measureForeign(own)
+		m.Parts = append(m.Parts, part)
+	}
+	if !slices.ContainsFunc(operations, func(op string) bool { _, ok := m.Metrics[op+".ios"]; return ok }) {
+		return result.Measurement{}, foreign("fio reports no reads, writes or trims", "run it without unified_rw_reporting, and long enough for an I/O to complete")
+	}
+	if err := plausible(m); err != nil {
+		return result.Measurement{}, err
+	}
+	m.Notes = append(notes(jobs, all, m.Metrics), foreignNotes(jobs, m, lost)...)
+	if slices.ContainsFunc(jobs, func(j job) bool { return j.clones() > reported(all, j.name) }) {
+		// With group_reporting fio adds the run times of clones, and CPU time over that is
+		// the mean of a clone and not the cores of all.
+		for _, metrics := range allMetrics(m) {
+			delete(metrics, "cpu.user")
+			delete(metrics, "cpu.system")
+		}
+	}
+	return m, nil
+}
+
+// plausible refuses values that no storage has and JSON cannot hold.
+func plausible(m result.Measurement) error {
+	for _, metrics := range allMetrics(m) {
+		for name, v := range metrics {
+			if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) || v.Value < 0 {
+				return foreign(fmt.Sprintf("its numbers cannot be true: %s is %v", name, v.Value), "see whether the file was changed")
+			}
+		}
+	}
+	return nil
+}
+
+// reported is how many entries fio has for a job: one for each clone, unless they are
+// reported as a group.
+func reported(clones []*jobOutput, name string) uint64 {
+	var n uint64
+	for _, c := range clones {
+		if c.Name == name {
+			n++
+		}
+	}
+	return n
+}
+
+func allMetrics(m result.Measurement) []result.Metrics {
+	all := []result.Metrics{m.Metrics}
+	for _, part := range m.Parts {
+		all = append(all, part.Metrics)
+	}
+	return all
+}
+
+func foreign(message, remedy string) *trial.Failure {
+	return &trial.Failure{Class: trial.InvalidSpec, Message: message, Remedy: remedy}
+}
+
+const remedyFormat = "run fio with --output-format=json+ --output=FILE"
+
+// lastDocument finds the last document by its first key.
+func lastDocument(output []byte) (d *document, messages string, err error) {
+	end := bytes.LastIndex(output, []byte(firstKey))
+	start := bytes.LastIndexByte(output[:max(end, 0)], '{')
+	switch {
+	case end < 0 && (bytes.Contains(output, []byte("Run status group")) || bytes.Contains(output, []byte("clat ("))):
+		return nil, "", foreign("it is fio's output for people, which leaves out most of what fio knows", remedyFormat)
+	case end < 0 && bytes.HasPrefix(bytes.TrimSpace(output), []byte("3;fio-")):
+		return nil, "", foreign("it is fio's terse output, which leaves out most of what fio knows", remedyFormat)
+	case start < 0 || len(bytes.TrimSpace(output[start+1:end])) > 0:
+		return nil, "", foreign("it holds no JSON of fio", remedyFormat)
+	}
+	d = &document{}
+	if err := json.NewDecoder(bytes.NewReader(output[start:])).Decode(d); err != nil {
+		return nil, "", foreign(fmt.Sprintf("fio's JSON cannot be read, as if it was cut short: %v", err), "let fio end by itself")
+	}
+	before := output[:start]
+	if first := bytes.Index(before, []byte(firstKey)); first >= 0 {
+		before = before[:max(bytes.LastIndexByte(before[:first], '{'), 0)]
+	}
+	return d, clip(clean(before)), nil
+}
+
+// check refuses what is no measurement, or in units that are not known.
+func (d *document) check() error {
+	for _, old := range []string{"fio-1.", "fio-2."} {
+		if strings.HasPrefix(d.Version, old) {
+			return foreign(fmt.Sprintf("%s is too old: its bandwidths and latencies are in other units", clip(d.Version)), "run fio 3 or later")
+		}
+	}
+	if len(d.Jobs) == 0 {
+		return foreign("fio's JSON has no jobs", "run fio by itself: what its client collects from servers is not read")
+	}
+	for _, j := range d.Jobs {
+		if j.Error != 0 {
+			return foreign(fmt.Sprintf("the job %s failed: %v", clip(j.Name), syscall.Errno(j.Error)), "what a failed job has measured does not count")
+		}
+	}
+	return nil
+}
+
+// measureForeign is measure, with fio's own percentiles where there is no histogram
+// and they are those of one clone. lost: of several clones, which cannot be merged.
+func measureForeign(clones []*jobOutput) (metrics result.Metrics, histograms result.Histograms, lost bool) {
+	metrics, histograms = measure(clones)
+	for _, op := range append(slices.Clone(operations), "sync") {
+		if histograms[op] != nil {
+			continue
+		}
+		var own []*latency
+		for _, c := range clones {
+			l := &c.Sync.Latency
+			if op != "sync" {
+				l = &c.direction(op).Completion
+			}
+			if l.N > 0 && len(l.Percentiles) > 0 {
+				own = append(own, l)
+			}
+		}
+		if len(own) != 1 {
+			lost = lost || len(own) > 1
+			continue
+		}
+		for name, key := range map[string]string{"p50": "50.000000", "p95": "95.000000", "p99": "99.000000", "p99.9": "99.900000", "p99.99": "99.990000"} {
+			if ns, ok := own[0].Percentiles[key]; ok {
+				metrics.Set(op+".latency."+name, result.Seconds, ns/1e9)
+			}
+		}
+	}
+	return metrics, histograms, lost
+}
+
+func foreignNotes(jobs []job, m result.Measurement, lost bool) []string {
+	var out []string
+	if len(m.Histograms) == 0 {
+		out = append(out, "there are no histograms, as with --output-format=json: percentiles are fio's own, and those of repeats cannot be pooled")
+	}
+	if lost {
+		out = append(out, "percentiles of several clones or jobs cannot be merged without their histograms: they are left out")
+	}
+	if m.Stderr != "" {
+		out = append(out, "fio printed before its result: "+m.Stderr)
+	}
+	known := slices.ContainsFunc(jobs, func(j job) bool { return len(j.options) > 0 })
+	if known && !slices.ContainsFunc(jobs, job.direct) {
+		out = append(out, "no job has direct=1: reads can come from memory, and writes end in memory")
+	}
+	return out
+}
+
+// jobsOf are the jobs by name, in the order of the output, with the options that fio
+// repeats in it. They are somebody else's, and only read for notes.
+func jobsOf(output []byte, d *document) []job {
+	var extra struct {
+		Global map[string]any `json:"global options"`
+		Jobs   []struct {
+			Options map[string]any `json:"job options"`
+		} `json:"jobs"`
+	}
+	start := bytes.LastIndexByte(output[:max(bytes.LastIndex(output, []byte(firstKey)), 0)], '{')
+	// What cannot be read is not needed: the options only make notes.
+	_ = json.NewDecoder(bytes.NewReader(output[max(start, 0):])).Decode(&extra)
+	var jobs []job
+	for i, o := range d.Jobs {
+		if slices.ContainsFunc(jobs, func(j job) bool { return j.name == o.Name }) {
+			continue
+		}
+		j := job{name: o.Name, options: map[string]string{}}
+		for key, value := range extra.Global {
+			j.options[key] = fmt.Sprint(value)
+		}
+		if i < len(extra.Jobs) {
+			for key, value := range extra.Jobs[i].Options {
+				j.options[key] = fmt.Sprint(value)
+			}
+		}
+		jobs = append(jobs, j)
+	}
+	return jobs
+}
