@@ -10,4 +10,6 @@
 // Values are in SI base units, as Prometheus has them: bytes per second, seconds.
 // Metric names are <operation>.<quantity>: read.iops, write.latency.p99.
 // Every document names its schema; docs/reference/results.md describes them.
+//
+//go:generate go run ../../hack/result-schemas -C ../.. docs/reference/schemas
 package result

@@ -22,6 +22,7 @@ func Summarize(p *trial.Plan, workers []result.WorkerSummary, finishedAt time.Ti
 		Run:         p.Run,
 		FinishedAt:  finishedAt,
 		Planned:     len(p.Trials) * len(p.Workers),
+		Rows:        []result.Row{},
 		Environment: map[string]*result.Environment{},
 		Attempts:    map[string][]result.Attempt{},
 		Failures:    map[string]*trial.Failure{},

@@ -120,6 +120,11 @@ var Rules = []Rule{
 
 	// Programs that are run from the repository, and helpers of tests. Nobody imports them.
 	{Path: "hack/fio-options", Own: []string{"internal/workload/fio"}},
+	{
+		Path:    "hack/result-schemas",
+		Own:     []string{"internal/histogram", "internal/result", "internal/trial"},
+		Foreign: []string{"github.com/invopop/jsonschema"},
+	},
 	{Path: "hack/objects", Own: []string{"internal/store/s3"}},
 	{Path: "hack/bench/paired", Own: []string{"internal/stats"}},
 	{Path: "hack/bench/volume"},
