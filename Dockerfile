@@ -8,7 +8,9 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -o /out/ ./cmd/manager ./cmd/storagebench
+# docker build --build-arg VERSION="$(hack/version)" .
+ARG VERSION=
+RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-X main.linkedVersion=${VERSION}" -o /out/ ./cmd/manager ./cmd/storagebench
 
 FROM debian:${DEBIAN}-slim
 RUN --mount=type=bind,source=hack/image/packages,target=/packages \

@@ -60,7 +60,7 @@ lint: ## Run golangci-lint
 
 .PHONY: build
 build: ## Build bin/manager and bin/storagebench
-	@go build -trimpath -o bin/ ./cmd/...
+	@go build -trimpath -ldflags "-X main.linkedVersion=$$(hack/version)" -o bin/ ./cmd/...
 
 .PHONY: verify
 verify: ## Check everything that needs no cluster: generated files, lint, imports, scripts, chart

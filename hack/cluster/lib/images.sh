@@ -147,7 +147,7 @@ project_image() {
 project_layer() {
   local work=$LOCAL/build
   mkdir -p "$work/root/usr/local/bin"
-  (cd "$CLONE" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$work/root/usr/local/bin/" ./cmd/manager ./cmd/storagebench) 9>&- &&
+  (cd "$CLONE" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-X main.linkedVersion=$(hack/version)" -o "$work/root/usr/local/bin/" ./cmd/manager ./cmd/storagebench) 9>&- &&
     layer "$work/root" "$work/layer.tar"
 }
 
