@@ -17,10 +17,10 @@ type Data struct {
 	stamp uint64
 }
 
-// NewData returns data for buffers of at most size bytes. Another seed gives other
-// data.
+// NewData returns data for buffers of at most size bytes, which are aligned for direct
+// I/O. Another seed gives other data.
 func NewData(seed uint64, size int) *Data {
-	d := &Data{pool: make([]byte, max(size, 8)), stamp: seed << 40}
+	d := &Data{pool: Aligned(max(size, 8)), stamp: seed << 40}
 	random := rand.NewChaCha8([32]byte(binary.LittleEndian.AppendUint64(make([]byte, 24), seed)))
 	_, _ = random.Read(d.pool) // it never fails
 	return d

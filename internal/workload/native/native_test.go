@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sys/unix"
@@ -131,6 +132,84 @@ func TestANameCanBeginAtADirectory(t *testing.T) {
 	}
 	if _, err := OpenDirectory(filepath.Join(dir, "file")); !errors.Is(err, unix.ENOENT) {
 		t.Errorf("a directory that is not there: %v", err)
+	}
+}
+
+func TestBlocksAreWrittenAndReadWhereTheyBelong(t *testing.T) {
+	fd, errno := Open(Path(t.TempDir(), "file"), unix.O_CREAT|unix.O_RDWR)
+	if errno != 0 {
+		t.Fatal(errno)
+	}
+	defer func() { _ = Close(fd) }()
+	block := NewData(1, 3000).Next(3000)
+	if errno := Pwrite(fd, block, 6000); errno != 0 {
+		t.Fatal(errno)
+	}
+	got := make([]byte, 6000)
+	if n, errno := Pread(fd, got, 3000); n != 6000 || errno != 0 || !bytes.Equal(got, append(make([]byte, 3000), block...)) {
+		t.Errorf("read %d bytes, %v", n, errno)
+	}
+	if n, errno := Pread(fd, got, 8000); n != 1000 || errno != 0 || !bytes.Equal(got[:n], block[2000:]) {
+		t.Errorf("read %d bytes at the end, %v", n, errno)
+	}
+	if _, errno := Pread(-1, got, 0); errno != unix.EBADF {
+		t.Errorf("no file: %v", errno)
+	}
+	if errno := Pwrite(-1, got, 0); errno != unix.EBADF {
+		t.Errorf("no file: %v", errno)
+	}
+}
+
+func TestMemoryIsAlignedForDirectIO(t *testing.T) {
+	for _, n := range []int{1, 512, 4096, 100_000} {
+		for _, b := range [][]byte{Aligned(n), NewData(1, n).Next(n)} {
+			if len(b) != n || uintptr(unsafe.Pointer(&b[0]))%4096 != 0 {
+				t.Errorf("%d bytes at %p, want %d", len(b), b, n)
+			}
+		}
+	}
+}
+
+func TestPagesThatAreDroppedAreGone(t *testing.T) {
+	fd, errno := Open(Path(t.TempDir(), "file"), unix.O_CREAT|unix.O_RDWR)
+	if errno != 0 {
+		t.Fatal(errno)
+	}
+	defer func() { _ = Close(fd) }()
+	const size = 10*4096 + 1
+	if errno := Write(fd, make([]byte, size)); errno != 0 {
+		t.Fatal(errno)
+	}
+	if in, all, err := Resident(fd, size); in != 11 || all != 11 || err != nil {
+		t.Errorf("%d of %d pages are there after the write, %v", in, all, err)
+	}
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(fd, &fs); err != nil || fs.Type == unix.TMPFS_MAGIC {
+		t.Skipf("the directory for tests is on tmpfs, which drops nothing: set TMPDIR (%v)", err)
+	}
+	if err := DropPages(fd); err != nil {
+		t.Fatal(err)
+	}
+	if in, all, err := Resident(fd, size); in != 0 || all != 11 || err != nil {
+		t.Errorf("%d of %d pages are there, %v", in, all, err)
+	}
+	if err := DropPages(-1); !errors.Is(err, unix.EBADF) {
+		t.Errorf("no file: %v", err)
+	}
+	if _, _, err := Resident(-1, size); !errors.Is(err, unix.EBADF) {
+		t.Errorf("no file: %v", err)
+	}
+}
+
+func TestWhatIsDoneAsideIsCounted(t *testing.T) {
+	failed := errors.New("failed")
+	cpu, err := Aside(func() error {
+		for begin := time.Now(); time.Since(begin) < 20*time.Millisecond; {
+		}
+		return failed
+	})
+	if !errors.Is(err, failed) || cpu <= 0 || cpu > time.Second {
+		t.Errorf("%s, %v", cpu, err)
 	}
 }
 

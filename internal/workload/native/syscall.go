@@ -69,6 +69,37 @@ func Write(fd int, b []byte) unix.Errno {
 	return 0
 }
 
+// Pread reads len(b) bytes at an offset, or fewer if the file ends before.
+func Pread(fd int, b []byte, offset int64) (int, unix.Errno) {
+	all := len(b)
+	for len(b) > 0 {
+		n, _, errno := unix.RawSyscall6(unix.SYS_PREAD64, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), uintptr(offset), 0, 0)
+		if errno != 0 {
+			return all - len(b), errno
+		}
+		if n == 0 {
+			break
+		}
+		b, offset = b[n:], offset+int64(n)
+	}
+	return all - len(b), 0
+}
+
+// Pwrite is Write at an offset.
+func Pwrite(fd int, b []byte, offset int64) unix.Errno {
+	for len(b) > 0 {
+		n, _, errno := unix.RawSyscall6(unix.SYS_PWRITE64, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), uintptr(offset), 0, 0)
+		if errno != 0 {
+			return errno
+		}
+		if n == 0 {
+			return unix.EIO
+		}
+		b, offset = b[n:], offset+int64(n)
+	}
+	return 0
+}
+
 // Unlink removes a file.
 func Unlink(path *byte) unix.Errno { return UnlinkAt(unix.AT_FDCWD, path) }
 
