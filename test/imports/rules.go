@@ -58,7 +58,7 @@ var Rules = []Rule{
 	{Path: "internal/workload", Own: []string{"internal/device", "internal/trial", "internal/result"}, Bare: true},
 	{Path: "internal/workload/tool", Bare: true},
 	{Path: "internal/workload/native", Foreign: system, Bare: true},
-	{Path: "internal/workload/engines", Own: []string{"internal/trial", "internal/workload", "internal/workload/filesync", "internal/workload/fio", "internal/workload/postmark"}, Bare: true},
+	{Path: "internal/workload/engines", Own: []string{"internal/trial", "internal/workload", "internal/workload/bonnie", "internal/workload/filesync", "internal/workload/fio", "internal/workload/postmark"}, Bare: true},
 	{
 		Path:    "internal/workload/postmark",
 		Own:     []string{"internal/workload", "internal/workload/native", "internal/trial", "internal/result", "internal/histogram"},
@@ -68,6 +68,12 @@ var Rules = []Rule{
 	{
 		Path:    "internal/workload/filesync",
 		Own:     []string{"internal/workload", "internal/workload/native", "internal/trial", "internal/result", "internal/histogram"},
+		Foreign: system,
+		Bare:    true,
+	},
+	{
+		Path:    "internal/workload/bonnie",
+		Own:     []string{"internal/workload", "internal/workload/tool", "internal/trial", "internal/result"},
 		Foreign: system,
 		Bare:    true,
 	},

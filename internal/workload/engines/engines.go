@@ -11,6 +11,7 @@ import (
 
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
+	"storagebench.io/storagebench/internal/workload/bonnie"
 	"storagebench.io/storagebench/internal/workload/filesync"
 	"storagebench.io/storagebench/internal/workload/fio"
 	"storagebench.io/storagebench/internal/workload/postmark"
@@ -25,6 +26,7 @@ func All() Registry {
 		fio.Engine{},
 		postmark.Engine{},
 		filesync.Engine{},
+		bonnie.Engine{},
 	)
 }
 

@@ -1,0 +1,108 @@
+package bonnie
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// plusPlus is the name of the program that writes CSV.
+const plusPlus = "bonnie++"
+
+// layout says where in a line of CSV things are. A rate is followed by its CPU.
+type layout struct {
+	fields              int
+	size, io, files     int // the first field of each
+	latency             int // 0: there are none
+	machine, version    int
+	formatVersionAtZero bool
+}
+
+// Layouts of bonnie++'s CSV. 1.0x has no version in it. 1.98, which is the format of
+// bonnie++ 1.98 and 2.00, has the numbers of seeks and of seekers after the size;
+// the line of field names that bonnie++ prints forgets them.
+var (
+	layout103 = layout{fields: 27, machine: 0, size: 1, io: 2, files: 15}
+	layout196 = layout{fields: 48, version: 1, machine: 2, size: 5, io: 7, files: 24, latency: 36, formatVersionAtZero: true}
+	layout198 = layout{fields: 50, version: 1, machine: 2, size: 5, io: 9, files: 26, latency: 38, formatVersionAtZero: true}
+)
+
+var (
+	formatVersion = regexp.MustCompile(`^[12]\.\d\d[a-z]?$`)
+	format196     = regexp.MustCompile(`^1\.9[3-7][a-z]?$`)
+)
+
+// readCSV reads a line of CSV. Nil without an error: it is another line.
+func readCSV(line string) (*entry, error) {
+	const fewest = 27
+	if strings.Count(line, ",") < fewest-1 {
+		return nil, nil
+	}
+	const most = 200 // a longer line is cut, so that no text becomes a million strings
+	fields := strings.SplitN(line, ",", most)
+	l, fields, err := layoutOf(fields)
+	if l == nil || err != nil {
+		return nil, err
+	}
+	e := &entry{reading: newReading()}
+	e.Machine, e.Program, e.files = fields[l.machine], plusPlus, true
+	if l.formatVersionAtZero {
+		e.Program += " " + clip(fields[l.version])
+	}
+	if s := fields[l.size]; s != "" {
+		size, ok := parseSize(s, 1<<20)
+		if !ok {
+			return nil, fmt.Errorf("%q is not a size", clip(s))
+		}
+		e.Size = size
+	}
+	const kibi = 1024 // bandwidths are in KiB/s
+	if err := e.add(ioTests, l.cells(fields, l.io, l.latency, kibi)); err != nil {
+		return nil, err
+	}
+	latency := l.latency
+	if latency > 0 {
+		latency += len(ioTests)
+	}
+	return e, e.add(fileTests, l.cells(fields, l.files, latency, 1))
+}
+
+// layoutOf finds the layout of a line. Nil without an error: it is no line of bonnie++.
+func layoutOf(fields []string) (*layout, []string, error) {
+	version := fields[0]
+	if !formatVersion.MatchString(version) {
+		if _, ok := parseSize(fields[1], 1); len(fields) != layout103.fields || !ok && fields[1] != "" {
+			return nil, nil, nil
+		}
+		return &layout103, fields, nil
+	}
+	var l *layout
+	switch {
+	case version == "1.98":
+		l = &layout198
+	case format196.MatchString(version):
+		l = &layout196
+		if len(fields) == l.fields-1 && fields[l.size] == "" {
+			// Without a large file, versions before 1.97 forget a comma.
+			fields = append(append(fields[:l.size:l.size], ""), fields[l.size:]...)
+		}
+	default:
+		return nil, nil, fmt.Errorf("a line of CSV has the format version %s, and known are 1.93 to 1.98", version)
+	}
+	if len(fields) != l.fields {
+		return nil, nil, fmt.Errorf("a line of CSV of the format version %s has %d fields, and it must have %d", version, len(fields), l.fields)
+	}
+	return l, fields, nil
+}
+
+// cells of six tests, whose first rate is in field first.
+func (*layout) cells(fields []string, first, latency int, unit float64) []cell {
+	cells := make([]cell, len(ioTests))
+	for i := range cells {
+		cells[i] = cell{rate: fields[first+2*i], cpu: fields[first+2*i+1], unit: unit}
+		if latency > 0 {
+			cells[i].latency = fields[latency+i]
+		}
+	}
+	return cells
+}

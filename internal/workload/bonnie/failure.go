@@ -1,0 +1,118 @@
+package bonnie
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload"
+	"storagebench.io/storagebench/internal/workload/tool"
+)
+
+// complaints are the beginnings of what bonnie++ says of system calls that failed.
+// After some it goes on and exits with 0, as if it had measured something.
+var complaints = []string{"Can't ", "Bonnie: drastic I/O error", "Error in lseek", "Expected "}
+
+// errnos that bonnie++ names, as the C library writes them.
+var errnos = []syscall.Errno{
+	syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO, syscall.EFBIG, syscall.EACCES, syscall.EPERM, syscall.EMFILE, syscall.ENFILE, syscall.ESTALE,
+}
+
+// diagnose turns the end of bonnie++ into a failure, or nil. files is how many small
+// ones it creates.
+func diagnose(env workload.Env, r tool.Result, files int64) error {
+	if !r.Installed() {
+		return &trial.Failure{
+			Class: trial.InternalError, Field: env.Field("bonnie"), Workload: env.Workload.Name, Err: r.Err,
+			Message: "bonnie++ cannot be run: " + r.Err.Error(), Remedy: "install bonnie++, or use the runner's image, which has it",
+		}
+	}
+	if r.Err == nil && !complained(r.Stderr) {
+		return nil
+	}
+	said := lastLines(r.Stderr)
+	if errno := reason(env, r.Stderr, files); errno != 0 {
+		return env.Refused("bonnie", said, errno)
+	}
+	f := &trial.Failure{Class: trial.WorkloadFailed, Field: env.Field("bonnie"), Workload: env.Workload.Name, Err: r.Err}
+	switch {
+	case strings.Contains(r.Stderr, "usage:"):
+		f.Class, f.Message = trial.InternalError, "this bonnie++ does not accept what it is asked for: "+said
+		f.Remedy = "install bonnie++ 2.00, or use the runner's image, which has it"
+	case strings.Contains(r.Stderr, "Can't sync file"):
+		f.Class, f.Field = trial.TargetUnusable, env.SizeField()
+		f.Message, f.Remedy = "fsync failed while bonnie++ wrote: "+said, "do not trust this storage before the cause is known: see the kernel's log on the node"
+	case r.Err == nil:
+		f.Message = "bonnie++ complained: " + said
+	default:
+		f.Message = fmt.Sprintf("bonnie++ failed: %v: %s", r.Err, said)
+	}
+	return f
+}
+
+func complained(stderr string) bool {
+	for line := range strings.Lines(stderr) {
+		for _, c := range complaints {
+			if strings.HasPrefix(line, c) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reason is why a system call failed: what bonnie++ says, or, as it mostly does not,
+// what the target says now.
+func reason(env workload.Env, stderr string, files int64) syscall.Errno {
+	lower := strings.ToLower(stderr)
+	for _, errno := range errnos {
+		if strings.Contains(lower, errno.Error()) {
+			return errno
+		}
+	}
+	if !complained(stderr) {
+		return 0
+	}
+	if errno := try(env.Dir); errno != 0 {
+		return errno
+	}
+	free, limited := freeInodes(env.Dir)
+	switch {
+	case strings.Contains(stderr, "Can't create file") && limited && free < uint64(files):
+		return syscall.ENOSPC // bonnie++ has removed the files again
+	case strings.Contains(stderr, "disk full?"):
+		return syscall.ENOSPC
+	}
+	return 0
+}
+
+// try writes a small file, and returns what prevents it.
+func try(dir string) syscall.Errno {
+	path := filepath.Join(dir, ".bonnie-try")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err == nil {
+		_, err = f.Write(make([]byte, 64<<10))
+		err = errors.Join(err, f.Sync(), f.Close(), os.Remove(path))
+	}
+	errno, _ := errors.AsType[syscall.Errno](err)
+	return errno
+}
+
+// lastLines is the end of what bonnie++ said, in one line.
+func lastLines(stderr string) string {
+	const keep = 3
+	var lines []string
+	for line := range strings.Lines(stderr) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, clip(line))
+		}
+	}
+	if len(lines) == 0 {
+		return "it said nothing"
+	}
+	return strings.Join(lines[max(0, len(lines)-keep):], "; ")
+}
