@@ -14,6 +14,7 @@ const stampEvery = 512
 // belongs to one thread.
 type Data struct {
 	pool  []byte
+	at    int // where the next buffer begins
 	stamp uint64
 }
 
@@ -26,9 +27,16 @@ func NewData(seed uint64, size int) *Data {
 	return d
 }
 
-// Next returns n bytes that are valid until the next call.
+// Next returns n bytes that are valid until the next call. Buffers that are smaller
+// than the pool are taken from it one after the other, so that a file that is written
+// in small blocks, or small files side by side, do not repeat themselves where storage
+// compresses them together.
 func (d *Data) Next(n int) []byte {
-	b := d.pool[:n]
+	if d.at+n > len(d.pool) {
+		d.at = 0
+	}
+	b := d.pool[d.at : d.at+n]
+	d.at += (n + stampEvery - 1) / stampEvery * stampEvery
 	for i := 0; i+8 <= n; i += stampEvery {
 		d.stamp++
 		binary.LittleEndian.PutUint64(b[i:], d.stamp*0x9e3779b97f4a7c15)

@@ -242,6 +242,16 @@ func TestDataCanBeNeitherCompressedNorDeduplicated(t *testing.T) {
 	if n := len(encoder.EncodeAll(all, nil)); n < len(all)*98/100 {
 		t.Errorf("%d bytes were compressed to %d", len(all), n)
 	}
+	all = nil
+	for d := NewData(7, 256<<10); len(all) < 128<<10; {
+		all = append(all, d.Next(700)...) // small files, which storage may compress together
+	}
+	if encoder, err = zstd.NewWriter(nil, zstd.WithWindowSize(128<<10)); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(encoder.EncodeAll(all, nil)); n < len(all)*98/100 {
+		t.Errorf("%d bytes of small buffers were compressed to %d", len(all), n)
+	}
 	if bytes.Equal(NewData(8, 64).Next(64)[8:], NewData(7, 64).Next(64)[8:]) {
 		t.Error("another seed gives the same data")
 	}
