@@ -71,7 +71,7 @@ func TestVerdictsOnOneMetric(t *testing.T) {
 func TestNamesSayWhichWayIsBetter(t *testing.T) {
 	for name, want := range map[string]Direction{
 		"read.iops": Higher, "transactions.rate": Higher, "write.bandwidth": Higher,
-		"sync.latency.p99": Lower, "write.latency.mean": Lower, "drain.duration": Lower, "device.write.await": Lower,
+		"sync.latency.p99": Lower, "write.latency.mean": Lower, "drain.duration": Lower, "device.write.await": Lower, "read.char.bandwidth": Higher, "read.char.latency.max": Lower,
 		"read.ios": "", "read.bytes": "", "cpu.user": "", "create.count": "", "iops": "",
 	} {
 		if got, ok := Better(name); got != want || ok != (want != "") {

@@ -24,7 +24,7 @@ func Better(name string) (Direction, bool) {
 	switch {
 	case last == "iops" || last == "rate" || last == "bandwidth":
 		return Higher, true
-	case strings.HasPrefix(quantity, "latency.") || last == "duration" || last == "await":
+	case strings.Contains("."+quantity, ".latency.") || last == "duration" || last == "await":
 		return Lower, true
 	default:
 		return "", false

@@ -41,6 +41,11 @@ var Rules = []Rule{
 	{Path: "internal/progress", Own: []string{"internal/trial", "internal/result"}, Pure: true, Bare: true},
 	{Path: "internal/stats", Own: []string{"internal/trial", "internal/result", "internal/histogram"}, Pure: true, Bare: true},
 	{Path: "internal/report", Own: []string{"internal/result"}, Pure: true, Bare: true},
+	{
+		Path: "internal/importer",
+		Own:  []string{"internal/trial", "internal/result", "internal/stats", "internal/workload/fio", "internal/workload/bonnie"},
+		Pure: true, Bare: true,
+	},
 	{Path: "internal/compare", Own: []string{"internal/result", "internal/report"}, Pure: true, Bare: true},
 	{Path: "internal/status", Own: []string{"api/v1alpha1", "internal/result", "internal/report"}, Foreign: kubernetesTypes, Pure: true},
 
@@ -58,10 +63,16 @@ var Rules = []Rule{
 	{Path: "internal/workload", Own: []string{"internal/device", "internal/trial", "internal/result"}, Bare: true},
 	{Path: "internal/workload/tool", Bare: true},
 	{Path: "internal/workload/native", Foreign: system, Bare: true},
-	{Path: "internal/workload/engines", Own: []string{"internal/trial", "internal/workload", "internal/workload/bonnie", "internal/workload/filesync", "internal/workload/fio", "internal/workload/postmark"}, Bare: true},
+	{Path: "internal/workload/engines", Own: []string{"internal/trial", "internal/workload", "internal/workload/bonnie", "internal/workload/bandwidth", "internal/workload/filesync", "internal/workload/fio", "internal/workload/postmark"}, Bare: true},
 	{
 		Path:    "internal/workload/postmark",
 		Own:     []string{"internal/workload", "internal/workload/native", "internal/trial", "internal/result", "internal/histogram"},
+		Foreign: system,
+		Bare:    true,
+	},
+	{
+		Path:    "internal/workload/bandwidth",
+		Own:     []string{"internal/workload", "internal/workload/native", "internal/device", "internal/trial", "internal/result", "internal/histogram"},
 		Foreign: system,
 		Bare:    true,
 	},
@@ -114,7 +125,7 @@ var Rules = []Rule{
 	{
 		Path: "cmd/storagebench",
 		Own: []string{
-			"cmd/storagebench/spec", "api/v1alpha1", "internal/trial", "internal/plan", "internal/result", "internal/stats", "internal/report", "internal/compare",
+			"cmd/storagebench/spec", "api/v1alpha1", "internal/trial", "internal/plan", "internal/result", "internal/stats", "internal/report", "internal/compare", "internal/importer", "internal/suggest",
 			"internal/device", "internal/environment", "internal/runner", "internal/workload", "internal/workload/engines",
 			"internal/status", "internal/store", "internal/store/dir", "internal/store/presigned",
 		},

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"storagebench.io/storagebench/internal/importer"
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/store/dir"
+	"storagebench.io/storagebench/internal/suggest"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+type importFlags struct {
+	importer.Options
+	out    string
+	output string
+}
+
+func newImportCommand() *cobra.Command {
+	f := importFlags{}
+	tools := strings.Join(importer.Tools(), ", ")
+	cmd := &cobra.Command{
+		Use:   "import --tool TOOL FILE...",
+		Short: "Make a result document of what another tool has printed",
+		Long: `Make a summary, as run leaves one, of what ` + tools + ` have
+printed, so that report and compare can read it. Several FILEs are repeats of the same
+thing: with 6 or more, medians have intervals. A file that reports several runs, or
+several jobs of fio, becomes several rows. - is stdin.
+
+The document says that it was imported: nothing is known of the machine, its devices
+and its caches.
+
+Of fio, the output of --output-format=json+ is read, or of json, which has no
+histograms. --target and --workload name the rows; by default the target is what the
+output or the files are called, and the workload the tool.
+
+Exit codes: 0 imported, 1 it cannot be written, 2 bad input.`,
+		Example: `  fio --output-format=json+ --output=nvme-1.json job.fio
+  storagebench import --tool fio nvme-*.json
+
+  # two file systems, for compare
+  storagebench import --tool postmark --target disk -o json zfs.txt > zfs.json
+  storagebench import --tool postmark --target disk -o json ufs.txt > ufs.json
+  storagebench compare zfs.json ufs.json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return importFiles(cmd.Context(), f, args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.Tool, "tool", "", "whose output it is: "+tools)
+	flags.StringVar(&f.Target, "target", "", "name of what was measured (default: as the output or the files say)")
+	flags.StringVar(&f.Workload, "workload", "", "name of the workload (default: the tool)")
+	flags.StringVar(&f.Node, "node", "", "name of the node (default: unknown)")
+	flags.StringVar(&f.out, "out", "", "directory for the document, in a tree as that of run")
+	flags.StringVarP(&f.output, "output", "o", "table", "what to print: table, json or csv")
+	return cmd
+}
+
+// maxImport bounds each file: fio's json+ has about 100 KB for each clone.
+const maxImport = 256 << 20
+
+func importFiles(ctx context.Context, f importFlags, paths []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	if err := f.check(len(paths)); err != nil {
+		return err
+	}
+	var files []importer.File
+	for _, path := range paths {
+		file, err := readImport(path, stdin)
+		if err != nil {
+			return err
+		}
+		files = append(files, file)
+	}
+	s, err := importer.Summary(files, f.Options)
+	if err != nil {
+		return err
+	}
+	if f.out != "" {
+		if err := storeImport(ctx, f.out, s, stderr); err != nil {
+			return err
+		}
+	}
+	if f.output == "table" {
+		remarks(stderr, s)
+	}
+	return printSummary(stdout, f.output, s)
+}
+
+func (f importFlags) check(files int) error {
+	tools := importer.Tools()
+	switch {
+	case !slices.Contains([]string{"table", "json", "csv"}, f.output):
+		return usage(fmt.Errorf("-o %s: it is none of table, json and csv", f.output))
+	case f.Tool == "":
+		return usage(fmt.Errorf("--tool is missing: say whose output it is, one of %s", strings.Join(tools, ", ")))
+	case !slices.Contains(tools, f.Tool):
+		remedy := "use one of: " + strings.Join(tools, ", ")
+		if near := suggest.Nearest(f.Tool, tools); near != "" {
+			remedy = "did you mean " + near + "?"
+		}
+		return &trial.Failure{Class: trial.InvalidSpec, Message: fmt.Sprintf("--tool %s: its output cannot be read", f.Tool), Remedy: remedy}
+	case files == 0:
+		return usage(fmt.Errorf("there is no FILE: give %s", importer.Wants(f.Tool)))
+	}
+	return nil
+}
+
+func readImport(path string, stdin io.Reader) (importer.File, error) {
+	if path == "-" {
+		content, err := io.ReadAll(io.LimitReader(stdin, maxImport+1))
+		if err == nil && len(content) > maxImport {
+			err = badInput("stdin", fmt.Sprintf("it is larger than %d MiB", maxImport>>20), "")
+		}
+		return importer.File{Name: "stdin", Content: content, Modified: time.Now()}, err
+	}
+	content, err := readBounded(path, maxImport)
+	if err != nil {
+		return importer.File{}, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return importer.File{}, usage(err)
+	}
+	return importer.File{Name: path, Content: content, Modified: info.ModTime()}, nil
+}
+
+// storeImport writes the document where a run of that name would.
+func storeImport(ctx context.Context, out string, s result.Summary, stderr io.Writer) error {
+	document, err := json.MarshalIndent(s, "", " ")
+	if err != nil {
+		return err
+	}
+	store, err := dir.New(out)
+	if err != nil {
+		return err
+	}
+	key := trial.Keys{Namespace: s.Benchmark.Namespace, Name: s.Benchmark.Name, Run: s.Run}.Summary()
+	if err := store.Put(ctx, key, append(document, '\n')); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(stderr, "written to", filepath.Join(out, filepath.FromSlash(key)))
+	return err
+}

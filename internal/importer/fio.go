@@ -1,0 +1,35 @@
+package importer
+
+import (
+	"strings"
+
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/workload/fio"
+)
+
+// parseFio makes a table of each job, if there are several, and one of all of them if
+// they ran together: the rates of groups that ran one after the other mean nothing as
+// one number.
+func parseFio(output []byte) ([]table, error) {
+	m, err := fio.Parse(output)
+	if err != nil {
+		return nil, err
+	}
+	if len(m.Parts) == 1 {
+		return []table{{measurement: m}}, nil
+	}
+	var tables []table
+	if !strings.Contains(strings.Join(m.Notes, "\n"), "one after the other") {
+		tables = append(tables, table{measurement: m})
+	}
+	for _, part := range m.Parts {
+		tables = append(tables, table{part: part.Name, measurement: result.Measurement{
+			Metrics: part.Metrics, Histograms: part.Histograms, Notes: m.Notes,
+		}})
+	}
+	return tables, nil
+}
+
+func likeFio(text string) bool {
+	return strings.Contains(text, `"fio version"`) || strings.Contains(text, "fio-") && (strings.Contains(text, "ioengine=") || strings.HasPrefix(text, "3;fio-"))
+}

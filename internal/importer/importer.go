@@ -1,0 +1,263 @@
+package importer
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/stats"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// File is one file of a tool's output.
+type File struct {
+	// Name is its path, for messages and for the names of rows.
+	Name    string
+	Content []byte
+	// Modified is when it was written, which is as much as is known of when the tool ran.
+	Modified time.Time
+}
+
+// Options of an import.
+type Options struct {
+	// Tool is one of Tools.
+	Tool string
+	// Workload of all rows; empty: the tool's name.
+	Workload string
+	// Target of all rows; empty: the name that the output gives, or else that of the files.
+	Target string
+	// Node of all rows; empty: unknown.
+	Node string
+}
+
+// table is what one run of a tool measured.
+type table struct {
+	// name is what the output says was measured; empty if it does not say.
+	name string
+	// part of the workload that was measured; empty: all of it.
+	part        string
+	measurement result.Measurement
+}
+
+// parser reads the output of one tool. An error is a *trial.Failure, or says what is
+// wrong with the output.
+type parser struct {
+	tool  string
+	parse func([]byte) ([]table, error)
+	// looksLike says whether a text may be that tool's.
+	looksLike func(string) bool
+	// wants is what the tool must be asked to print.
+	wants string
+}
+
+// parsers of all tools, by name.
+func parsers() []parser {
+	return []parser{
+		{"fio", parseFio, likeFio, "the file of fio --output-format=json+ --output=FILE"},
+		{"bonnie", parseBonnie, likeBonnie, "the table or the line of CSV that bonnie or bonnie++ prints at its end"},
+		{"postmark", parsePostmark, likePostmark, "the report that PostMark prints at the end of a run"},
+	}
+}
+
+// Tools that can be imported from.
+func Tools() []string {
+	var names []string
+	for _, p := range parsers() {
+		names = append(names, p.tool)
+	}
+	return names
+}
+
+// Wants says what output of the tool is read; empty if there is no such tool.
+func Wants(tool string) string {
+	for _, p := range parsers() {
+		if p.tool == tool {
+			return p.wants
+		}
+	}
+	return ""
+}
+
+// Summary reads files, which are repeats of the same thing, and folds them into one
+// summary. Its errors are *trial.Failure.
+func Summary(files []File, o Options) (result.Summary, error) {
+	all := parsers()
+	i := slices.IndexFunc(all, func(p parser) bool { return p.tool == o.Tool })
+	if i < 0 {
+		return result.Summary{}, invalid(fmt.Sprintf("there is no parser for the output of %q", o.Tool), "use one of: "+strings.Join(Tools(), ", "))
+	}
+	f := folder{options: o, imported: result.Imported{Tool: o.Tool, Files: []result.ImportedFile{}}}
+	if f.options.Workload == "" {
+		f.options.Workload = o.Tool
+	}
+	if f.options.Node == "" {
+		f.options.Node = "unknown"
+	}
+	for _, file := range files {
+		tables, err := all[i].read(file)
+		if err != nil {
+			return result.Summary{}, err
+		}
+		f.add(file, tables)
+	}
+	return f.summary(stem(files)), nil
+}
+
+// read refuses what the parser refuses, and says whose output it may be instead.
+func (p parser) read(file File) ([]table, error) {
+	if len(bytes.TrimSpace(file.Content)) == 0 {
+		return nil, invalid(file.Name+": the file is empty", "give "+p.wants)
+	}
+	tables, err := p.parse(file.Content)
+	if err == nil {
+		return tables, nil
+	}
+	f, ok := errors.AsType[*trial.Failure](err)
+	if !ok {
+		f = invalid(err.Error(), "give "+p.wants)
+	}
+	f.Message = file.Name + ": " + f.Message
+	head := string(file.Content[:min(len(file.Content), 64<<10)])
+	for _, other := range parsers() {
+		if other.tool != p.tool && other.looksLike(head) && !p.looksLike(head) {
+			f.Remedy = "it looks like the output of " + other.tool + ": use --tool " + other.tool
+		}
+	}
+	return nil, f
+}
+
+func invalid(message, remedy string) *trial.Failure {
+	return &trial.Failure{Class: trial.InvalidSpec, Message: message, Remedy: remedy}
+}
+
+// stem is what the names of files have in common, without what tells repeats apart:
+// nvme-1.json and nvme-2.json are nvme.
+func stem(files []File) string {
+	common := ""
+	for i, f := range files {
+		name := path.Base(f.Name)
+		if dot := strings.IndexByte(name, '.'); dot > 0 {
+			name = name[:dot]
+		}
+		if i == 0 {
+			common = name
+			continue
+		}
+		n := 0
+		for n < min(len(common), len(name)) && common[n] == name[n] {
+			n++
+		}
+		common = common[:n]
+	}
+	if len(files) > 1 {
+		common = strings.TrimRight(common, "0123456789")
+	}
+	common = strings.Trim(common, "-_. ")
+	if common == "" || common == "stdin" {
+		return "imported"
+	}
+	return common
+}
+
+// folder collects tables as the trials of a worker for each target.
+type folder struct {
+	options  Options
+	imported result.Imported
+	digests  string
+	latest   time.Time
+	// workers by the name that the output gives, in order.
+	names     []string
+	workers   map[string]*result.WorkerSummary
+	workloads []trial.Workload
+}
+
+func (f *folder) add(file File, tables []table) {
+	digest := trial.Digest(file.Content)
+	f.digests += digest
+	f.imported.Files = append(f.imported.Files, result.ImportedFile{Name: path.Base(file.Name), Bytes: len(file.Content), Digest: digest})
+	if file.Modified.After(f.latest) {
+		f.latest = file.Modified
+	}
+	for _, t := range tables {
+		f.addTable(t)
+	}
+}
+
+func (f *folder) addTable(t table) {
+	name := f.options.Workload
+	if t.part != "" {
+		name += "." + t.part
+	}
+	if !slices.ContainsFunc(f.workloads, func(w trial.Workload) bool { return w.Name == name }) {
+		f.workloads = append(f.workloads, trial.Workload{Name: name, Engine: f.options.Tool})
+	}
+	w := f.workers[t.name]
+	if w == nil {
+		if f.workers == nil {
+			f.workers = map[string]*result.WorkerSummary{}
+		}
+		w = result.NewWorkerSummary(&trial.Plan{}, trial.Worker{})
+		f.workers[t.name] = w
+		f.names = append(f.names, t.name)
+	}
+	if !slices.ContainsFunc(w.Workloads, func(p result.WorkloadPool) bool { return p.Workload == name }) {
+		w.Workloads = append(w.Workloads, result.WorkloadPool{Workload: name, Histograms: result.Histograms{}})
+	}
+	repeat := 1
+	for _, other := range w.Trials {
+		if other.Workload == name {
+			repeat++
+		}
+	}
+	w.Fold(&result.Trial{
+		Trial:   trial.Trial{ID: fmt.Sprintf("%s.r%03d", name, repeat), Workload: name, Repeat: repeat},
+		Outcome: result.Measured, Measurement: t.measurement,
+	}, result.Object{})
+	for _, note := range t.measurement.Notes {
+		if !slices.Contains(f.imported.Notes, note) {
+			f.imported.Notes = append(f.imported.Notes, note)
+		}
+	}
+}
+
+// summary folds the workers. preset is the target of tables that give none.
+func (f *folder) summary(preset string) result.Summary {
+	p := &trial.Plan{
+		Benchmark: trial.Benchmark{Namespace: "imported", Name: f.options.Tool},
+		Run:       strings.TrimPrefix(trial.Digest([]byte(f.digests)), "sha256:")[:12],
+		Workloads: f.workloads,
+	}
+	var workers []result.WorkerSummary
+	for i, name := range f.names {
+		self := trial.Worker{Name: fmt.Sprint(i), Target: f.target(name, preset), Node: f.options.Node}
+		f.workers[name].Worker = self
+		p.Workers = append(p.Workers, self)
+		workers = append(workers, *f.workers[name])
+	}
+	s := stats.Summarize(p, workers, f.latest.UTC())
+	s.Planned = s.Stored
+	// Of workers that were never there, nothing is known.
+	s.Environment, s.Attempts = map[string]*result.Environment{}, map[string][]result.Attempt{}
+	f.imported.Notes = append([]string{"nothing is known of the machine, its devices and its caches, nor whether these were all the runs that were made"}, f.imported.Notes...)
+	s.Imported = &f.imported
+	return s
+}
+
+// target of the tables of that name.
+func (f *folder) target(name, preset string) string {
+	switch {
+	case f.options.Target == "" && name == "":
+		return preset
+	case f.options.Target == "":
+		return name
+	case len(f.names) > 1 && name != "":
+		return f.options.Target + " " + name
+	default:
+		return f.options.Target
+	}
+}
