@@ -17,11 +17,6 @@ import (
 // After some it goes on and exits with 0, as if it had measured something.
 var complaints = []string{"Can't ", "Bonnie: drastic I/O error", "Error in lseek", "Expected "}
 
-// errnos that bonnie++ names, as the C library writes them.
-var errnos = []syscall.Errno{
-	syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO, syscall.EFBIG, syscall.EACCES, syscall.EPERM, syscall.EMFILE, syscall.ENFILE, syscall.ESTALE,
-}
-
 // diagnose turns the end of bonnie++ into a failure, or nil. files is how many small
 // ones it creates.
 func diagnose(env workload.Env, r tool.Result, files int64) error {
@@ -34,7 +29,7 @@ func diagnose(env workload.Env, r tool.Result, files int64) error {
 	if r.Err == nil && !complained(r.Stderr) {
 		return nil
 	}
-	said := lastLines(r.Stderr)
+	said := workload.LastWords(r.Stderr)
 	if errno := reason(env, r.Stderr, files); errno != 0 {
 		return env.Refused("bonnie", said, errno)
 	}
@@ -68,11 +63,8 @@ func complained(stderr string) bool {
 // reason is why a system call failed: what bonnie++ says, or, as it mostly does not,
 // what the target says now.
 func reason(env workload.Env, stderr string, files int64) syscall.Errno {
-	lower := strings.ToLower(stderr)
-	for _, errno := range errnos {
-		if strings.Contains(lower, errno.Error()) {
-			return errno
-		}
+	if errno := workload.ErrnoIn(stderr); errno != 0 {
+		return errno
 	}
 	if !complained(stderr) {
 		return 0
@@ -100,19 +92,4 @@ func try(dir string) syscall.Errno {
 	}
 	errno, _ := errors.AsType[syscall.Errno](err)
 	return errno
-}
-
-// lastLines is the end of what bonnie++ said, in one line.
-func lastLines(stderr string) string {
-	const keep = 3
-	var lines []string
-	for line := range strings.Lines(stderr) {
-		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, clip(line))
-		}
-	}
-	if len(lines) == 0 {
-		return "it said nothing"
-	}
-	return strings.Join(lines[max(0, len(lines)-keep):], "; ")
 }

@@ -114,11 +114,7 @@ func (e Engine) memory() uint64 {
 	if e.Memory > 0 {
 		return e.Memory
 	}
-	var info unix.Sysinfo_t
-	if err := unix.Sysinfo(&info); err != nil {
-		return 0
-	}
-	return info.Totalram * uint64(info.Unit)
+	return workload.Memory()
 }
 
 // cached says what a small file means.
