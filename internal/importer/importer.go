@@ -91,7 +91,7 @@ func Summary(files []File, o Options) (result.Summary, error) {
 	if i < 0 {
 		return result.Summary{}, invalid(fmt.Sprintf("there is no parser for the output of %q", o.Tool), "use one of: "+strings.Join(Tools(), ", "))
 	}
-	f := folder{options: o, imported: result.Imported{Tool: o.Tool, Files: []result.ImportedFile{}}}
+	f := folder{options: o, trials: map[string][]*result.Trial{}, imported: result.Imported{Tool: o.Tool, Files: []result.ImportedFile{}}}
 	if f.options.Workload == "" {
 		f.options.Workload = o.Tool
 	}
@@ -170,9 +170,9 @@ type folder struct {
 	imported result.Imported
 	digests  string
 	latest   time.Time
-	// workers by the name that the output gives, in order.
+	// names that the output gives to what was measured, in its order, and their trials.
 	names     []string
-	workers   map[string]*result.WorkerSummary
+	trials    map[string][]*result.Trial
 	workloads []trial.Workload
 }
 
@@ -196,28 +196,19 @@ func (f *folder) addTable(t table) {
 	if !slices.ContainsFunc(f.workloads, func(w trial.Workload) bool { return w.Name == name }) {
 		f.workloads = append(f.workloads, trial.Workload{Name: name, Engine: f.options.Tool})
 	}
-	w := f.workers[t.name]
-	if w == nil {
-		if f.workers == nil {
-			f.workers = map[string]*result.WorkerSummary{}
-		}
-		w = result.NewWorkerSummary(&trial.Plan{}, trial.Worker{})
-		f.workers[t.name] = w
+	if !slices.Contains(f.names, t.name) {
 		f.names = append(f.names, t.name)
 	}
-	if !slices.ContainsFunc(w.Workloads, func(p result.WorkloadPool) bool { return p.Workload == name }) {
-		w.Workloads = append(w.Workloads, result.WorkloadPool{Workload: name, Histograms: result.Histograms{}})
-	}
 	repeat := 1
-	for _, other := range w.Trials {
-		if other.Workload == name {
+	for _, other := range f.trials[t.name] {
+		if other.Trial.Workload == name {
 			repeat++
 		}
 	}
-	w.Fold(&result.Trial{
+	f.trials[t.name] = append(f.trials[t.name], &result.Trial{
 		Trial:   trial.Trial{ID: fmt.Sprintf("%s.r%03d", name, repeat), Workload: name, Repeat: repeat},
 		Outcome: result.Measured, Measurement: t.measurement,
-	}, result.Object{})
+	})
 	for _, note := range t.measurement.Notes {
 		if !slices.Contains(f.imported.Notes, note) {
 			f.imported.Notes = append(f.imported.Notes, note)
@@ -225,7 +216,7 @@ func (f *folder) addTable(t table) {
 	}
 }
 
-// summary folds the workers. preset is the target of tables that give none.
+// summary folds the trials. preset is the target of those that give none.
 func (f *folder) summary(preset string) result.Summary {
 	p := &trial.Plan{
 		Benchmark: trial.Benchmark{Namespace: "imported", Name: f.options.Tool},
@@ -235,9 +226,12 @@ func (f *folder) summary(preset string) result.Summary {
 	var workers []result.WorkerSummary
 	for i, name := range f.names {
 		self := trial.Worker{Name: fmt.Sprint(i), Target: f.target(name, preset), Node: f.options.Node}
-		f.workers[name].Worker = self
+		w := result.NewWorkerSummary(p, self)
+		for _, t := range f.trials[name] {
+			w.Fold(t, result.Object{})
+		}
 		p.Workers = append(p.Workers, self)
-		workers = append(workers, *f.workers[name])
+		workers = append(workers, *w)
 	}
 	s := stats.Summarize(p, workers, f.latest.UTC())
 	s.Planned = s.Stored
