@@ -11,6 +11,7 @@ import (
 
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
+	"storagebench.io/storagebench/internal/workload/bandwidth"
 	"storagebench.io/storagebench/internal/workload/bonnie"
 	"storagebench.io/storagebench/internal/workload/filesync"
 	"storagebench.io/storagebench/internal/workload/fio"
@@ -26,6 +27,7 @@ func All() Registry {
 		fio.Engine{},
 		postmark.Engine{},
 		filesync.Engine{},
+		bandwidth.Engine{},
 		bonnie.Engine{},
 	)
 }

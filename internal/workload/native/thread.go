@@ -106,8 +106,7 @@ func sum(ctx context.Context, threads []*Thread) (Usage, error) {
 	return u, first
 }
 
-// Aside does what a trial needs and does not measure, in a thread of its own, and
-// returns the CPU time that it took. An engine adds it to that of its threads, so that
+// Aside does what a trial needs and does not measure, within one thread, and returns the CPU time that it took. An engine adds it to that of its threads, so that
 // it does not pass for an overhead of the runner.
 func Aside(f func() error) (cpu time.Duration, err error) {
 	runtime.LockOSThread()
