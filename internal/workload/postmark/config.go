@@ -77,9 +77,9 @@ func refuse(field, message, remedy string) *trial.Failure {
 
 // bound is what a number must lie between.
 type bound struct {
-	field          string
-	is, low, high  int64
-	lowest, higher string // as a user writes them; empty: as numbers
+	field         string
+	is, low, high int64
+	text          string // of high, if it is no plain number
 }
 
 func (c config) bounds() []bound {
@@ -88,10 +88,10 @@ func (c config) bounds() []bound {
 		{field: "files", is: c.Files, low: 1, high: maxFiles},
 		{field: "transactions", is: c.Transactions, low: 1, high: maxTransactions},
 		{field: "subdirectories", is: c.Subdirectories, low: 0, high: maxSubdirectories},
-		{field: "minSize", is: size(c.MinSize), low: 1, high: maxSize, higher: "1Gi"},
-		{field: "maxSize", is: size(c.MaxSize), low: 1, high: maxSize, higher: "1Gi"},
-		{field: "readBlockSize", is: size(c.ReadBlockSize), low: 1, high: maxBlock, higher: "64Mi"},
-		{field: "writeBlockSize", is: size(c.WriteBlockSize), low: 1, high: maxBlock, higher: "64Mi"},
+		{field: "minSize", is: size(c.MinSize), low: 1, high: maxSize, text: "1Gi"},
+		{field: "maxSize", is: size(c.MaxSize), low: 1, high: maxSize, text: "1Gi"},
+		{field: "readBlockSize", is: size(c.ReadBlockSize), low: 1, high: maxBlock, text: "64Mi"},
+		{field: "writeBlockSize", is: size(c.WriteBlockSize), low: 1, high: maxBlock, text: "64Mi"},
 		{field: "readBias", is: int64(c.ReadBias), low: -1, high: 10},
 		{field: "createBias", is: int64(c.CreateBias), low: -1, high: 10},
 		{field: "threads", is: int64(c.Threads), low: 1, high: maxThreads},
@@ -102,7 +102,7 @@ func (c config) bounds() []bound {
 func (c config) check() error {
 	for _, b := range c.bounds() {
 		if b.is < b.low || b.is > b.high {
-			high := b.higher
+			high := b.text
 			if high == "" {
 				high = fmt.Sprint(b.high)
 			}
@@ -130,7 +130,7 @@ func (c config) checkChoices() *trial.Failure {
 
 // checkTogether finds values that do not go together.
 func (c config) checkTogether() *trial.Failure {
-	buffers := uint64(c.Threads) * uint64(c.chunk()+int(c.ReadBlockSize))
+	buffers := uint64(c.Threads) * uint64(max(c.chunk(), pool)+int(c.ReadBlockSize))
 	switch {
 	case c.MinSize > c.MaxSize:
 		return refuse("maxSize", fmt.Sprintf("%d is less than minSize, which is %d", c.MaxSize, c.MinSize), "raise maxSize or lower minSize")
@@ -211,9 +211,12 @@ func (c config) rules(files int64) rules {
 const (
 	// pieces that the C library collects blocks into (st_blksize of most file systems).
 	piece = 4096
-	// stretch of a file's content without a repetition, which is more than file
-	// systems compress as one (128 KiB).
+	// stretch of a file's content that is made at once, without a repetition: more than
+	// file systems compress as one (128 KiB).
 	stretch = 256 << 10
+	// pool of a thread's content, in which what is appended to a file is seldom close to
+	// what the file began with.
+	pool = 1 << 20
 )
 
 // readUnit and writeUnit are what the kernel is given in one call. The C library does

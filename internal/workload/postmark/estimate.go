@@ -2,20 +2,28 @@ package postmark
 
 import "math"
 
-const (
-	block     = 4096 // that a file system gives out
-	deviation = 4    // standard deviations: once in 30,000 trials there are more files
-)
+// block is what file systems give out.
+const block = 4096
+
+// deviations of a random walk above its mean that are allowed for. One in 30,000 is
+// further up at its end.
+const deviations = 4
 
 // mostFiles is how many files there are at once: those at the beginning, and what
-// transactions add. That is a random walk, and a table has two slots for each file.
+// transactions add, which is a random walk. A table has two slots for each file.
 func (c config) mostFiles() uint64 {
 	if c.CreateBias < 0 {
 		return uint64(c.Files)
 	}
 	p, n := float64(c.CreateBias)/10, float64(c.Transactions)
-	growth := max(0, n*(2*p-1)+deviation*2*math.Sqrt(n*p*(1-p)))
-	return uint64(c.Files) + uint64(min(growth, float64(c.Files)))
+	// After t steps: the mean is drift·t, the standard deviation 2·√(p(1−p)t).
+	drift, spread := 2*p-1, deviations*2*math.Sqrt(p*(1-p))
+	at := n
+	if drift < 0 {
+		at = min(n, math.Pow(spread/(2*drift), 2)) // where drift·t + spread·√t is highest
+	}
+	growth := math.Ceil(drift*at + spread*math.Sqrt(at))
+	return uint64(c.Files) + uint64(min(growth, n, float64(c.Files)))
 }
 
 // room is how many bytes the files take when every one of them is full.
