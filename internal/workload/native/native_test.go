@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -221,38 +222,54 @@ func asError(errno unix.Errno) error {
 }
 
 func TestDataCanBeNeitherCompressedNorDeduplicated(t *testing.T) {
-	d := NewData(7, 16<<10)
-	var all []byte
-	blocks := map[string]bool{}
-	for range 32 {
-		b := d.Next(16 << 10)
-		all = append(all, b...)
-		for i := 0; i < len(b); i += stampEvery {
-			if block := string(b[i : i+stampEvery]); blocks[block] {
-				t.Fatal("a block is there twice")
-			} else {
-				blocks[block] = true
+	for _, size := range []int{100, 4096, 100_000} {
+		d := NewData(7, size)
+		var all []byte
+		seen := map[string]bool{}
+		for len(all) < 4<<20 {
+			b := d.Next(size)
+			all = append(all, b...)
+			for i := 0; i+64 <= len(b); i += 64 { // no storage has smaller blocks
+				if block := string(b[i : i+64]); seen[block] {
+					t.Fatalf("buffers of %d: a block is there twice", size)
+				} else {
+					seen[block] = true
+				}
 			}
 		}
+		// Looks back over everything.
+		encoder, err := zstd.NewWriter(nil, zstd.WithWindowSize(8<<20), zstd.WithEncoderLevel(zstd.SpeedBestCompression))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(encoder.EncodeAll(all, nil)); n < len(all)*99/100 {
+			t.Errorf("buffers of %d: %d bytes were compressed to %d", size, len(all), n)
+		}
 	}
-	encoder, err := zstd.NewWriter(nil, zstd.WithWindowSize(1<<10))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := len(encoder.EncodeAll(all, nil)); n < len(all)*98/100 {
-		t.Errorf("%d bytes were compressed to %d", len(all), n)
-	}
-	all = nil
-	for d := NewData(7, 256<<10); len(all) < 128<<10; {
-		all = append(all, d.Next(700)...) // small files, which storage may compress together
-	}
-	if encoder, err = zstd.NewWriter(nil, zstd.WithWindowSize(128<<10)); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(encoder.EncodeAll(all, nil)); n < len(all)*98/100 {
-		t.Errorf("%d bytes of small buffers were compressed to %d", len(all), n)
-	}
-	if bytes.Equal(NewData(8, 64).Next(64)[8:], NewData(7, 64).Next(64)[8:]) {
+	if bytes.Equal(NewData(8, 64).Next(64), NewData(7, 64).Next(64)) {
 		t.Error("another seed gives the same data")
+	}
+}
+
+func TestABufferMayBeSmallerThanTheLargest(t *testing.T) {
+	d := NewData(1, 37)
+	before := bytes.Clone(d.Next(37))
+	for _, n := range []int{1, 8, 13, 37} {
+		b := d.Next(n)
+		if len(b) != n || bytes.Equal(b[max(0, n-1):], before[max(0, n-1):n]) && bytes.Equal(b[:1], before[:1]) {
+			t.Errorf("%d bytes: %x, before %x", n, b, before)
+		}
+	}
+}
+
+func BenchmarkData(b *testing.B) {
+	for _, size := range []int{255, 1 << 20} {
+		b.Run(strconv.Itoa(size), func(b *testing.B) {
+			d := NewData(1, size)
+			b.SetBytes(int64(size))
+			for b.Loop() {
+				d.Next(size)
+			}
+		})
 	}
 }
