@@ -18,7 +18,9 @@ RUN ?= .
 RACE ?=
 # BENCH_FLAGS are for the program of a bench target: make bench-overhead BENCH_FLAGS=-help
 BENCH_FLAGS ?=
-export CLUSTER IMAGE
+# FUZZTIME is how long each fuzz target runs: make fuzz FUZZTIME=10m
+FUZZTIME ?= 60s
+export CLUSTER IMAGE FUZZTIME
 
 # Tools are pinned in modules of their own, so that what they need does not
 # decide what the operator is built with.
@@ -90,6 +92,10 @@ test-integration: ## Run the controllers against a real API server
 .PHONY: test-e2e
 test-e2e: deploy ## Run benchmarks on the cluster (CLUSTER=local or current)
 	@. hack/env.sh && go test -tags e2e -count=1 -timeout 40m -v -run '$(RUN)' ./test/e2e/...
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME (60s), two at a time
+	@hack/fuzz
 
 ##@ Cluster
 
