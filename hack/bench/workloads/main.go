@@ -42,6 +42,8 @@ func main() {
 	memory := flags.String("memory", "/dev/shm", "directory on tmpfs, for files and for the backing of loop devices")
 	entries := slices.Concat(
 		filesyncEntries(flags),
+		bandwidthEntries(flags),
+		postmarkEntries(flags),
 	)
 	_ = flags.Parse(os.Args[1:]) // it exits
 	effort.Min = max(effort.Min, 12)
