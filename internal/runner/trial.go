@@ -2,12 +2,15 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 
 	"github.com/klauspost/compress/zstd"
 
+	"storagebench.io/storagebench/internal/observe"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
@@ -79,12 +82,33 @@ func (w *worker) execute(ctx context.Context, engine workload.Engine, env worklo
 	w.report(Event{Step: Running, Trial: t, Index: index, Expected: expected.Duration})
 	var m *result.Measurement
 	var err error
+	disks := w.disks()
 	d.StartedAt = w.Clock.Now()
+	before, beforeErr := disks.Read()
 	own, elapsed := quietly(func() { m, err = engine.Run(ctx, env) })
-	if m != nil && m.Metrics != nil && elapsed > 0 {
-		m.Metrics.Set("runner.cpu", result.Ratio, max(0, own-m.EngineCPU).Seconds()/elapsed.Seconds())
+	after, afterErr := disks.Read()
+	if m == nil || m.Metrics == nil || elapsed <= 0 {
+		return m, err
+	}
+	m.Metrics.Set("runner.cpu", result.Ratio, max(0, own-m.EngineCPU).Seconds()/elapsed.Seconds())
+	switch unseen := errors.Join(beforeErr, afterErr); {
+	case unseen != nil:
+		m.Notes = append(m.Notes, "the devices underneath could not be watched: "+unseen.Error())
+	case len(disks.Names) > 0:
+		maps.Copy(m.Metrics, before.Metrics(after, elapsed.Seconds()))
 	}
 	return m, err
+}
+
+// disks are the leaf disks below the target; none if they cannot be seen from here.
+func (w *worker) disks() observe.Disks {
+	disks := observe.Disks{Root: w.System.Root}
+	if w.summary.Environment != nil {
+		for _, device := range w.summary.Environment.Target.Devices {
+			disks.Names = append(disks.Names, device.Name)
+		}
+	}
+	return disks
 }
 
 // compress returns what is stored of a tool's output. One that is still larger

@@ -60,6 +60,7 @@ var Rules = []Rule{
 	{Path: "internal/device", Own: []string{"internal/trial", "internal/result"}, Foreign: append([]string{"github.com/moby/sys/mountinfo"}, system...), Bare: true},
 	{Path: "internal/device/devicetest"}, // for tests
 	{Path: "internal/environment", Own: []string{"internal/device", "internal/trial", "internal/result"}, Foreign: append([]string{"github.com/prometheus/procfs"}, system...), Bare: true},
+	{Path: "internal/observe", Own: []string{"internal/result"}, Bare: true},
 	{Path: "internal/workload", Own: []string{"internal/device", "internal/trial", "internal/result"}, Bare: true},
 	{Path: "internal/workload/tool", Bare: true},
 	{Path: "internal/workload/native", Foreign: system, Bare: true},
@@ -97,7 +98,7 @@ var Rules = []Rule{
 	{Path: "internal/workload/fio/seccomptest", Foreign: system, Bare: true}, // for tests
 	{
 		Path:    "internal/runner",
-		Own:     []string{"internal/workload", "internal/device", "internal/environment", "internal/store", "internal/store/dir", "internal/trial", "internal/result"},
+		Own:     []string{"internal/workload", "internal/device", "internal/environment", "internal/observe", "internal/store", "internal/store/dir", "internal/trial", "internal/result"},
 		Foreign: append([]string{"github.com/cenkalti/backoff/v5", "github.com/klauspost/compress/zstd"}, system...),
 		Bare:    true,
 	},

@@ -1,0 +1,84 @@
+package observe
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"storagebench.io/storagebench/internal/result"
+)
+
+// sector of the counters, in bytes, whatever the disk's own is.
+const sector = 512
+
+// fields of /sys/block/<disk>/stat, from 0.
+const (
+	readIOs, readSectors, readTicks    = 0, 2, 3
+	writeIOs, writeSectors, writeTicks = 4, 6, 7
+	weightedTicks                      = 10
+	flushIOs, flushTicks               = 15, 16 // Linux 5.5 and later
+	fields                             = 17
+)
+
+// Disks are the leaf disks of a target.
+type Disks struct {
+	// Root is / or, in tests, a directory with a tree of sysfs.
+	Root string
+	// Names as in /sys/block.
+	Names []string
+}
+
+// Counters are the disks' counters at one moment, added up.
+type Counters [fields]uint64
+
+// Read reads the counters. ticks are milliseconds.
+func (d Disks) Read() (Counters, error) {
+	var sum Counters
+	for _, name := range d.Names {
+		path := filepath.Join("/", d.Root, "sys/block", name, "stat")
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return sum, fmt.Errorf("observe: %w", err)
+		}
+		words := strings.Fields(string(content))
+		for i := range min(len(words), fields) {
+			n, err := strconv.ParseUint(words[i], 10, 64)
+			if err != nil {
+				return sum, fmt.Errorf("observe: %s: %w", path, err)
+			}
+			sum[i] += n
+		}
+	}
+	return sum, nil
+}
+
+// Metrics are what the disks did from c to later, which is seconds after it. An await
+// is there if there was anything to wait for.
+func (c Counters) Metrics(later Counters, seconds float64) result.Metrics {
+	// A counter that went back is of a disk that was replaced by another.
+	delta := func(i int) float64 {
+		if later[i] < c[i] {
+			return 0
+		}
+		return float64(later[i] - c[i])
+	}
+	m := result.Metrics{}
+	operation := func(name string, ios, sectors, ticks int) {
+		m.Set("device."+name+".count", result.Count, delta(ios))
+		if sectors >= 0 {
+			m.Set("device."+name+".bytes", result.Bytes, delta(sectors)*sector)
+		}
+		if delta(ios) > 0 {
+			m.Set("device."+name+".await", result.Seconds, delta(ticks)/1e3/delta(ios))
+		}
+	}
+	operation("read", readIOs, readSectors, readTicks)
+	operation("write", writeIOs, writeSectors, writeTicks)
+	operation("flush", flushIOs, -1, flushTicks)
+	if seconds > 0 {
+		m.Set("device.queue.depth", result.Count, delta(weightedTicks)/1e3/seconds)
+	}
+	return m
+}
