@@ -54,7 +54,7 @@ func TestAReportOfPostMarkIsImportedWithItsTotals(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &s); err != nil || code != exitDone {
 		t.Fatalf("exit code %d, %v, %s", code, err, stderr)
 	}
-	if len(s.Rows) != 2 || s.Rows[0].Metrics["create.count"].Median != 519830 || s.Rows[1].Metrics["transactions.rate"].Median != 292 || s.Rows[1].Target != "/export/scsi_ufs" {
+	if len(s.Rows) != 2 || s.Rows[0].Metrics["original.create.count"].Median != 519830 || s.Rows[1].Metrics["transactions.rate"].Median != 292 || s.Rows[1].Target != "/export/scsi_ufs" {
 		t.Errorf("%+v", s.Rows)
 	}
 }

@@ -19,24 +19,26 @@ func TestPostMarksReportIsReadToTheLastDigit(t *testing.T) {
 		t.Fatalf("%d tables: %v", len(tables), err)
 	}
 	common := map[string]float64{
-		"create.count": 519830, "create.alone.count": 20000, "create.mixed.count": 499830,
-		"read.count": 500124, "append.count": 494776,
-		"delete.count": 519830, "delete.alone.count": 19660, "delete.mixed.count": 500170,
-		"read.bytes": 3240.97 * (1 << 20), "write.bytes": 3365.07 * (1 << 20),
+		"original.create.count": 519830, "create.alone.count": 20000, "create.count": 499830,
+		"original.read.count": 500124, "read.count": 500124, "original.append.count": 494776, "append.count": 494776,
+		"original.delete.count": 519830, "delete.alone.count": 19660, "delete.count": 500170,
+		"original.read.bytes": 3240.97 * (1 << 20), "original.write.bytes": 3365.07 * (1 << 20),
 	}
 	for i, c := range []struct {
 		name string
 		own  map[string]float64
 	}{
 		{"/scsi_zfs", map[string]float64{
-			"total.duration": 220, "transactions.duration": 214, "transactions.rate": 4672, "create.rate": 2362, "create.alone.rate": 4000,
-			"create.mixed.rate": 2335, "read.rate": 2337, "append.rate": 2312, "delete.rate": 2362, "delete.alone.rate": 19660, "delete.mixed.rate": 2337,
-			"read.bandwidth": 14.73 * (1 << 20), "write.bandwidth": 15.30 * (1 << 20),
+			"original.total.duration": 220, "original.transactions.duration": 214, "transactions.rate": 4672, "original.transactions.rate": 4672,
+			"original.create.rate": 2362, "create.alone.rate": 4000, "create.rate": 2335, "read.rate": 2337, "original.read.rate": 2337,
+			"append.rate": 2312, "original.append.rate": 2312, "original.delete.rate": 2362, "delete.alone.rate": 19660, "delete.rate": 2337,
+			"original.read.bandwidth": 14.73 * (1 << 20), "original.write.bandwidth": 15.30 * (1 << 20),
 		}},
 		{"/export/scsi_ufs", map[string]float64{
-			"total.duration": 3450, "transactions.duration": 3419, "transactions.rate": 292, "create.rate": 150, "create.alone.rate": 909,
-			"create.mixed.rate": 146, "read.rate": 146, "append.rate": 144, "delete.rate": 150, "delete.alone.rate": 2184, "delete.mixed.rate": 146,
-			"read.bandwidth": 961.96 * (1 << 10), "write.bandwidth": 998.79 * (1 << 10),
+			"original.total.duration": 3450, "original.transactions.duration": 3419, "transactions.rate": 292, "original.transactions.rate": 292,
+			"original.create.rate": 150, "create.alone.rate": 909, "create.rate": 146, "read.rate": 146, "original.read.rate": 146,
+			"append.rate": 144, "original.append.rate": 144, "original.delete.rate": 150, "delete.alone.rate": 2184, "delete.rate": 146,
+			"original.read.bandwidth": 961.96 * (1 << 10), "original.write.bandwidth": 998.79 * (1 << 10),
 		}},
 	} {
 		got := tables[i].measurement.Metrics
@@ -79,7 +81,7 @@ func TestWithoutTimeThereAreCountsAndNoRates(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := tables[0].measurement.Metrics
-	if m["create.count"].Value != 149 || m["read.bytes"].Value != 698.56*1024 || m["write.bytes"].Value != 0 {
+	if m["original.create.count"].Value != 149 || m["original.read.bytes"].Value != 698.56*1024 || m["original.write.bytes"].Value != 0 {
 		t.Errorf("%+v", m)
 	}
 	for name := range m {
