@@ -130,7 +130,7 @@ func (c config) checkChoices() *trial.Failure {
 
 // checkTogether finds values that do not go together.
 func (c config) checkTogether() *trial.Failure {
-	buffers := uint64(c.Threads) * uint64(max(c.chunk(), pool)+int(c.ReadBlockSize))
+	buffers := uint64(c.Threads) * uint64(c.chunk()+int(c.ReadBlockSize))
 	switch {
 	case c.MinSize > c.MaxSize:
 		return refuse("maxSize", fmt.Sprintf("%d is less than minSize, which is %d", c.MaxSize, c.MinSize), "raise maxSize or lower minSize")
@@ -211,12 +211,8 @@ func (c config) rules(files int64) rules {
 const (
 	// pieces that the C library collects blocks into (st_blksize of most file systems).
 	piece = 4096
-	// stretch of a file's content that is made at once, without a repetition: more than
-	// file systems compress as one (128 KiB).
+	// stretch of a file's content that is made at once, and stays in the processor's cache.
 	stretch = 256 << 10
-	// pool of a thread's content, in which what is appended to a file is seldom close to
-	// what the file began with.
-	pool = 1 << 20
 )
 
 // readUnit and writeUnit are what the kernel is given in one call. The C library does

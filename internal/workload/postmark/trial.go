@@ -54,7 +54,7 @@ func newRun(ctx context.Context, c config, env workload.Env) (*run, error) {
 			w.script = newScript(c.rules(share.files), random)
 		} else {
 			// Other decisions in each repeat, and other data in each trial.
-			w.content = native.NewData(rand.Uint64(), max(w.chunk, pool)).Next
+			w.content = native.NewData(rand.Uint64(), w.chunk).Next
 			w.script = newScript(c.rules(share.files), newRandom(seedOf(c.Seed, env.Trial.Repeat, i)))
 			dir = filepath.Join(dir, fmt.Sprintf("t%d", i))
 			if err := os.Mkdir(dir, 0o700); err != nil {
