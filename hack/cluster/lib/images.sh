@@ -138,6 +138,10 @@ import_system_images() {
 # project_image: builds the project's binaries, and imports the image where it
 # is not yet. The tag is a hash of the content: a changed binary is a new image.
 project_image() {
+  # The list of packages may have changed since "up".
+  if [ ! -e "$(image_file "$BASE_IMAGE")" ]; then
+    base_image "[base]" && base_image_file || die "the base image could not be made (see above)"
+  fi
   project_layer || die "the project's binaries do not build (see above)"
   project_import
 }

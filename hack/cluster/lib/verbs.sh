@@ -252,9 +252,6 @@ verb_images() {
   need_go
   image_names
   live || die "there is no cluster to import into; run \"up\" first"
-  # The list of packages may have changed since "up".
-  base_image "[base]"
-  base_image_file
   project_image
   echo "cluster-images: ok: $(project_reference)"
 }
