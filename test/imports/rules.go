@@ -37,6 +37,7 @@ var Rules = []Rule{
 
 	// The pure middle.
 	{Path: "internal/plan", Own: []string{"api/v1alpha1", "internal/trial"}, Foreign: kubernetesTypes, Pure: true},
+	{Path: "internal/policy", Own: []string{"api/v1alpha1", "internal/trial"}, Foreign: kubernetesTypes, Pure: true},
 	{Path: "internal/jobspec", Own: []string{"internal/trial"}, Foreign: kubernetesTypes, Pure: true},
 	{Path: "internal/progress", Own: []string{"internal/trial", "internal/result"}, Pure: true, Bare: true},
 	{Path: "internal/stats", Own: []string{"internal/trial", "internal/result", "internal/histogram"}, Pure: true, Bare: true},
@@ -64,7 +65,7 @@ var Rules = []Rule{
 	{Path: "internal/workload", Own: []string{"internal/device", "internal/trial", "internal/result"}, Bare: true},
 	{Path: "internal/workload/tool", Bare: true},
 	{Path: "internal/workload/native", Foreign: system, Bare: true},
-	{Path: "internal/workload/engines", Own: []string{"internal/trial", "internal/workload", "internal/workload/bonnie", "internal/workload/bandwidth", "internal/workload/filesync", "internal/workload/fio", "internal/workload/postmark"}, Bare: true},
+	{Path: "internal/workload/engines", Own: []string{"internal/trial", "internal/workload", "internal/workload/bonnie", "internal/workload/bandwidth", "internal/workload/filesync", "internal/workload/fio", "internal/workload/iozone", "internal/workload/postmark"}, Bare: true},
 	{
 		Path:    "internal/workload/postmark",
 		Own:     []string{"internal/workload", "internal/workload/native", "internal/trial", "internal/result", "internal/histogram"},
@@ -88,6 +89,11 @@ var Rules = []Rule{
 		Own:     []string{"internal/workload", "internal/workload/tool", "internal/trial", "internal/result"},
 		Foreign: system,
 		Bare:    true,
+	},
+	{
+		Path: "internal/workload/iozone",
+		Own:  []string{"internal/workload", "internal/workload/tool", "internal/device", "internal/trial", "internal/result"},
+		Bare: true,
 	},
 	{
 		Path:    "internal/workload/fio",

@@ -15,6 +15,7 @@ import (
 	"storagebench.io/storagebench/internal/workload/bonnie"
 	"storagebench.io/storagebench/internal/workload/filesync"
 	"storagebench.io/storagebench/internal/workload/fio"
+	"storagebench.io/storagebench/internal/workload/iozone"
 	"storagebench.io/storagebench/internal/workload/postmark"
 )
 
@@ -29,6 +30,7 @@ func All() Registry {
 		filesync.Engine{},
 		bandwidth.Engine{},
 		bonnie.Engine{},
+		iozone.Engine{},
 	)
 }
 

@@ -26,8 +26,8 @@ func TestEveryEngineIsFoundByItsName(t *testing.T) {
 }
 
 func TestAnUnknownEngineIsABadSpec(t *testing.T) {
-	f, ok := errors.AsType[*trial.Failure](All().Check("iozone", nil, trial.Block))
-	if !ok || f.Class != trial.InvalidSpec || !strings.Contains(f.Message, "iozone") || !strings.Contains(f.Remedy, "fio") {
+	f, ok := errors.AsType[*trial.Failure](All().Check("dbench", nil, trial.Block))
+	if !ok || f.Class != trial.InvalidSpec || !strings.Contains(f.Message, "dbench") || !strings.Contains(f.Remedy, "fio") {
 		t.Errorf("got %+v", f)
 	}
 }

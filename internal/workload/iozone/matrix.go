@@ -1,0 +1,85 @@
+package iozone
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+
+	"storagebench.io/storagebench/internal/result"
+)
+
+// operations in the order in which iozone prints them. The first six are those that
+// the engine runs.
+var operations = []string{
+	"write", "rewrite", "read", "reread", "random.read", "random.write",
+	"backward.read", "record.rewrite", "stride.read", "fwrite", "frewrite", "fread", "freread",
+}
+
+// matrix holds bandwidths in bytes/s by operation.
+type matrix map[string]map[pair]float64
+
+// set puts a cell. It reports false if it is there already.
+func (m matrix) set(operation string, at pair, bandwidth float64) bool {
+	if m[operation] == nil {
+		m[operation] = map[pair]float64{}
+	}
+	if _, ok := m[operation][at]; ok {
+		return false
+	}
+	m[operation][at] = bandwidth
+	return true
+}
+
+// measurement has a metric for each cell, and one for each operation: that of the
+// largest file with the largest record.
+func (m matrix) measurement() result.Measurement {
+	out := result.Measurement{Metrics: result.Metrics{}}
+	heads := map[pair]bool{}
+	for _, operation := range operations {
+		cells := m[operation]
+		if len(cells) == 0 {
+			continue
+		}
+		for at, v := range cells {
+			out.Metrics.Set(operation+"."+sizeName(at.file)+"."+sizeName(at.record)+".bandwidth", result.BytesPerSecond, v)
+		}
+		head := slices.MaxFunc(slices.Collect(maps.Keys(cells)), func(a, b pair) int {
+			return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.record, b.record))
+		})
+		heads[head] = true
+		out.Metrics.Set(operation+".bandwidth", result.BytesPerSecond, cells[head])
+		out.Operations = append(out.Operations, operation)
+	}
+	if len(heads) == 1 {
+		for head := range heads {
+			out.Notes = append(out.Notes, fmt.Sprintf("%s: those of the file of %s with records of %s", strings.Join(out.Operations, ", "), sizeName(head.file), sizeName(head.record)))
+		}
+	} else if len(heads) > 1 {
+		out.Notes = append(out.Notes, strings.Join(out.Operations, ", ")+": each of the largest file and record that were measured, which are not the same for all")
+	}
+	return out
+}
+
+// sizeName writes a size so that no other has the same name: with the largest unit that
+// divides it.
+func sizeName(n uint64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
+	i := 0
+	if n > 0 {
+		i = bits.TrailingZeros64(n) / 10
+	}
+	return strconv.FormatUint(n>>(10*i), 10) + units[i]
+}
+
+// clip shortens what is quoted in a message.
+func clip(s string) string {
+	const most = 120
+	if len(s) > most {
+		s = s[:most] + "…"
+	}
+	return strings.ToValidUTF8(s, "?")
+}

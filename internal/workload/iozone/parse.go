@@ -1,0 +1,351 @@
+package iozone
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"storagebench.io/storagebench/internal/result"
+)
+
+const (
+	// maxText bounds what Parse reads: a line of a table is 140 bytes.
+	maxText = 16 << 20
+	// maxTables bounds what it returns.
+	maxTables = 10_000
+)
+
+// Table is one run of iozone that a text reports.
+type Table struct {
+	// Title is the command line, or the line above the table, or empty.
+	Title string
+	// Program is iozone, with its version if the text says so.
+	Program string
+	// Measurement of the run: metrics, operations and notes.
+	Measurement result.Measurement
+}
+
+// run is a Table while it is being read.
+type run struct {
+	title, version string
+	// flush, direct and command are what iozone says of its options.
+	flush, direct, command bool
+	cells                  matrix
+	// excel says that the cells are from a report for spreadsheets, which repeats a
+	// table.
+	excel bool
+}
+
+// parser goes through the lines of a text.
+type parser struct {
+	lines []string
+	runs  []*run
+	// read is the first line that belongs to nothing yet.
+	read int
+}
+
+// quoted is what mail programs put before a line.
+var quoted = regexp.MustCompile(`^(?:>+ ?)+`)
+
+// Parse reads every run of iozone that a text reports, in its order: the table that
+// iozone prints, whichever tests it has, or where there is none the reports of -R. Other
+// lines may stand between them, and the text may be quoted with "> ". Bandwidths are
+// wanted: output in operations per second (-O) or microseconds (-N) is refused.
+func Parse(text []byte) ([]Table, error) {
+	runs, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	tables := make([]Table, len(runs))
+	for i, r := range runs {
+		tables[i] = r.table()
+	}
+	return tables, nil
+}
+
+// parse returns the runs that have a table: at least one.
+func parse(text []byte) ([]*run, error) {
+	if len(text) > maxText {
+		return nil, fmt.Errorf("iozone: a text of %d MiB is larger than %d MiB", len(text)>>20, maxText>>20)
+	}
+	p := &parser{}
+	for line := range strings.Lines(string(text)) {
+		p.lines = append(p.lines, quoted.ReplaceAllString(strings.TrimRight(line, "\r\n"), ""))
+	}
+	for i := 0; i < len(p.lines); {
+		next, err := p.at(i)
+		if err != nil {
+			return nil, fmt.Errorf("iozone: line %d: %w", i+1, err)
+		}
+		if len(p.runs) > maxTables {
+			return nil, fmt.Errorf("iozone: more than %d runs in one text", maxTables)
+		}
+		i = next
+	}
+	runs := slices.DeleteFunc(p.runs, func(r *run) bool { return len(r.cells) == 0 })
+	if len(runs) == 0 {
+		if strings.Contains(string(text), "Throughput test with") {
+			return nil, errors.New("iozone: the text is of the throughput mode, which has no matrix: run iozone without -t")
+		}
+		return nil, errors.New("iozone: no table of iozone is in the text")
+	}
+	return runs, nil
+}
+
+func (r *run) table() Table {
+	t := Table{Title: r.title, Program: strings.TrimSpace("iozone " + r.version), Measurement: r.cells.measurement()}
+	if !r.command {
+		return t // who says nothing of options may have used them
+	}
+	t.Measurement.DirectIO = &result.DirectIO{Effective: result.Buffered, Evidence: "iozone says nothing of O_DIRECT"}
+	if r.direct {
+		t.Measurement.DirectIO = &result.DirectIO{Requested: true, Effective: result.DirectUnknown, Evidence: "iozone says that it used O_DIRECT"}
+	} else if !r.flush {
+		t.Measurement.Notes = append(t.Measurement.Notes, noFlush)
+	}
+	return t
+}
+
+// noFlush is what a reader of writes must know.
+const noFlush = "writes were not flushed (-e): a file that fits into memory was written to memory"
+
+// current is the run that a line belongs to.
+func (p *parser) current() *run {
+	if len(p.runs) == 0 {
+		p.begin()
+	}
+	return p.runs[len(p.runs)-1]
+}
+
+func (p *parser) begin() *run {
+	r := &run{cells: matrix{}}
+	p.runs = append(p.runs, r)
+	return r
+}
+
+// at reads what begins at line i, and returns the line after it.
+func (p *parser) at(i int) (int, error) {
+	line := strings.TrimSpace(p.lines[i])
+	if columns := newColumns(p.lines[i]); columns != nil {
+		return p.readTable(columns, i)
+	}
+	if operation, ok := reports[strings.ToLower(line)]; ok {
+		return p.readReport(operation, i+1)
+	}
+	return i + 1, p.option(line)
+}
+
+var revision = regexp.MustCompile(`^Version \$Revision: *([0-9.]{1,20}) *\$`)
+
+// option reads a line of what iozone says before its table.
+func (p *parser) option(line string) error {
+	command, isCommand := strings.CutPrefix(line, "Command line used:")
+	switch {
+	case strings.HasPrefix(line, "Iozone: Performance Test of File I/O"):
+		p.begin()
+	case strings.HasPrefix(line, "OPS Mode."), strings.HasPrefix(line, "Microseconds/op Mode."):
+		return fmt.Errorf("%s: bandwidths are wanted, which iozone prints without -O and -N", clip(line))
+	case strings.HasPrefix(line, "Include fsync in write timing"):
+		p.current().flush = true
+	case strings.HasPrefix(line, "O_DIRECT feature enabled"):
+		p.current().direct = true
+	case isCommand:
+		r := p.current()
+		r.command, r.title = true, clip(strings.TrimSpace(command))
+	}
+	if m := revision.FindStringSubmatch(line); m != nil {
+		p.current().version = m[1]
+	}
+	return nil
+}
+
+// labels are the last line of a table's header; iozone leaves out none, but people do
+// at the end.
+var labels = []string{
+	"kb", "reclen", "write", "rewrite", "read", "reread", "read", "write", "read", "rewrite", "read",
+	"fwrite", "frewrite", "fread", "freread",
+}
+
+var words = regexp.MustCompile(`\S+`)
+
+// newColumns returns where the columns of a table end, if this is the last line of its
+// header, and nil otherwise.
+func newColumns(line string) []int {
+	const fewest = 3
+	found := words.FindAllStringIndex(line, len(labels)+1)
+	if len(found) < fewest || len(found) > len(labels) {
+		return nil
+	}
+	var ends []int
+	for i, at := range found {
+		if strings.ToLower(line[at[0]:at[1]]) != labels[i] {
+			return nil
+		}
+		ends = append(ends, at[1])
+	}
+	return ends
+}
+
+// readTable reads the rows below a header in line i.
+func (p *parser) readTable(ends []int, i int) (int, error) {
+	r := p.current()
+	if len(r.cells) > 0 && !r.excel {
+		r = p.begin()
+	}
+	if r.title == "" {
+		r.title = p.title(i)
+	}
+	next := i + 1
+	for next < len(p.lines) && strings.TrimSpace(p.lines[next]) == "" {
+		next++
+	}
+	rows := 0
+	for ; next < len(p.lines); next++ {
+		values, err := rowOf(ends, p.lines[next])
+		if err != nil {
+			return 0, err
+		}
+		if values == nil {
+			break
+		}
+		const kibi = 1024
+		at := pair{values[0] * kibi, values[1] * kibi}
+		for k, v := range values[2:] {
+			if v > 0 && !r.cells.set(operations[k], at, float64(v)*kibi) {
+				return 0, fmt.Errorf("files of %s with records of %s are there twice", sizeName(at.file), sizeName(at.record))
+			}
+		}
+		rows++
+		p.read = next + 1
+	}
+	if rows == 0 {
+		return 0, errors.New("a table begins here, and has no rows")
+	}
+	return next, nil
+}
+
+// title is the nearest line above a header that says something, but for what iozone says
+// itself.
+func (p *parser) title(header int) string {
+	const above = 5
+	for k := header - 1; k >= max(p.read, header-above, 0); k-- {
+		line := strings.TrimSpace(p.lines[k])
+		if line != "" && !strings.HasPrefix(line, "random") && !strings.HasPrefix(line, "File stride size") {
+			return clip(strings.TrimRight(line, ": "))
+		}
+	}
+	return ""
+}
+
+// rowOf reads a row: as many numbers as there are columns, 0 where one is blank. Nil
+// without an error: it is another line.
+func rowOf(ends []int, line string) ([]uint64, error) {
+	const sizes = 2 // file and record
+	found := words.FindAllStringIndex(line, len(labels)+1)
+	if len(found) <= sizes || len(found) > len(labels) {
+		return nil, nil
+	}
+	values := make([]uint64, len(ends))
+	column := -1
+	for k, at := range found {
+		v, err := strconv.ParseUint(line[at[0]:at[1]], 10, 40)
+		if err != nil {
+			if k > 0 {
+				return nil, fmt.Errorf("%q is not a number, in a row of the table", clip(line[at[0]:at[1]]))
+			}
+			return nil, nil
+		}
+		if k < sizes || len(found) == len(ends) {
+			column = k
+		} else if column = nearest(ends, at[1], column+1); column < 0 {
+			return nil, fmt.Errorf("it is not clear which column %d stands in", v)
+		}
+		values[column] = v
+	}
+	if values[0] == 0 || values[1] == 0 {
+		return nil, errors.New("a row has no file size or no record size")
+	}
+	return values, nil
+}
+
+// nearest is the column from the given one on that ends where a number does, or at most
+// three characters beside: iozone's numbers are not below the ends of its headings.
+func nearest(ends []int, end, from int) int {
+	const beside = 3
+	for column := from; column < len(ends); column++ {
+		if d := ends[column] - end; d <= beside && d >= -beside {
+			return column
+		}
+	}
+	return -1
+}
+
+// reports are the headings of what -R adds.
+var reports = map[string]string{
+	`"writer report"`: "write", `"re-writer report"`: "rewrite", `"reader report"`: "read", `"re-reader report"`: "reread",
+	`"random read report"`: "random.read", `"random write report"`: "random.write", `"backward read report"`: "backward.read",
+	`"record rewrite report"`: "record.rewrite", `"stride read report"`: "stride.read", `"fwrite report"`: "fwrite",
+	`"re-fwrite report"`: "frewrite", `"fread report"`: "fread", `"re-fread report"`: "freread",
+}
+
+// readReport reads a report that begins in line i with the record sizes, and has a file
+// size before each row. It repeats the table above it, if there is one.
+func (p *parser) readReport(operation string, i int) (int, error) {
+	r := p.current()
+	if r.excel && r.cells[operation] != nil {
+		r = p.begin() // another run, of which only the reports were kept
+	}
+	repeats := len(r.cells) > 0 && !r.excel
+	r.excel = !repeats
+	if i >= len(p.lines) {
+		return 0, errors.New("a report has no record sizes")
+	}
+	records, ok := numbers(p.lines[i], len(strings.Fields(p.lines[i])))
+	if !ok {
+		return 0, errors.New("a report has no record sizes")
+	}
+	for i++; i < len(p.lines); i++ {
+		row, ok := numbers(p.lines[i], 1)
+		if !ok {
+			break
+		}
+		const kibi = 1024
+		if len(row) > len(records)+1 || row[0] == 0 || slices.Contains(records, 0) {
+			return 0, errors.New("a report has more values than record sizes, or a size of 0")
+		}
+		for k, v := range row[1:] {
+			if v > 0 && !repeats && !r.cells.set(operation, pair{row[0] * kibi, records[k] * kibi}, float64(v)*kibi) {
+				return 0, errors.New("a report is there twice")
+			}
+		}
+		p.read = i + 1
+	}
+	return i, nil
+}
+
+// numbers reads a line of numbers, of which the first so many are in quotes.
+func numbers(line string, inQuotes int) ([]uint64, bool) {
+	const most = 64
+	fields := strings.Fields(line)
+	if len(fields) == 0 || len(fields) > most {
+		return nil, false
+	}
+	var out []uint64
+	for k, field := range fields {
+		if unquoted := strings.Trim(field, `"`); k < inQuotes {
+			if len(unquoted) != len(field)-2 {
+				return nil, false
+			}
+			field = unquoted
+		}
+		v, err := strconv.ParseUint(field, 10, 40)
+		if err != nil {
+			return nil, false
+		}
+		out = append(out, v)
+	}
+	return out, true
+}
