@@ -4,10 +4,12 @@ import "k8s.io/apimachinery/pkg/api/resource"
 
 // BonnieWorkload runs bonnie++, in the test's own order: one file written by
 // characters and by blocks, rewritten, read by characters and by blocks, seeks in it;
-// then small files created, looked up and deleted, in order and at random.
+// then small files created, looked up and deleted, in order and at random. A test that
+// takes less than half a second has no rate. What the metrics mean is in
+// docs/reference/workload-bonnie.md.
 type BonnieWorkload struct {
-	// size of the large file, at least 16Mi. Default: twice the memory of the node, or 80 % of
-	// the target if that is less.
+	// size of the large file, from 16Mi to less than 2Ti, rounded down to whole Mi. Default:
+	// twice the memory of the node, or 80 % of the target if that is less.
 	// +optional
 	Size *resource.Quantity `json:"size,omitempty"`
 
@@ -16,15 +18,16 @@ type BonnieWorkload struct {
 	// +kubebuilder:default="8Ki"
 	ChunkSize *resource.Quantity `json:"chunkSize,omitempty"`
 
-	// files, in units of 1024, of the second half; 0 leaves it out. Default: 16.
+	// files, in units of 1024, of the second half; they are empty. 0 leaves it out.
+	// Default: 16.
 	// +optional
 	// +kubebuilder:default=16
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=10000
 	Files *int64 `json:"files,omitempty"`
 
-	// perCharacter is false to leave out the tests by single characters, which
-	// measure the C library. Default: true.
+	// perCharacter is false to leave out the tests by single characters, which measure
+	// how fast the node makes system calls of one byte. Default: true.
 	// +optional
 	// +kubebuilder:default=true
 	PerCharacter *bool `json:"perCharacter,omitempty"`
