@@ -45,3 +45,13 @@ func TestTheVerdictNamesWhatFallsShort(t *testing.T) {
 		t.Errorf("a name that is not there: %v", err)
 	}
 }
+
+func TestWhatDDReportsIsARate(t *testing.T) {
+	const text = "256+0 records in\n256+0 records out\n268435456 bytes (268 MB, 256 MiB) copied, 0.0671089 s, 4.0 GB/s\n"
+	if rate, err := ddRate(text); err != nil || rate < 3.99e9 || rate > 4.01e9 {
+		t.Errorf("%v, %v", rate, err)
+	}
+	if _, err := ddRate("dd: no"); err == nil {
+		t.Error("that is no rate")
+	}
+}

@@ -102,7 +102,7 @@ func TestWhatIsReadIsWrittenOnceAndCannotBeCompressed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	encoder, err := zstd.NewWriter(nil)
+	encoder, err := zstd.NewWriter(nil, zstd.WithWindowSize(256<<10)) // as far as storage looks back
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,26 +86,40 @@ func (Engine) Run(ctx context.Context, env workload.Env) (m *result.Measurement,
 			err = removed
 		}
 	}()
-	// What others have left in memory must not become part of the trial.
-	if _, err := native.Drain(env.Dir); err != nil {
-		return nil, env.Refused("filesync", "before the trial", err)
-	}
-	loops, err := c.loops(env)
-	defer closeAll(loops)
+	var loops []*loop
+	defer func() { closeAll(loops) }()
+	aside, err := native.Aside(func() (err error) {
+		loops, err = c.setUp(env)
+		return err
+	})
 	if err != nil {
-		return nil, env.Unusable(err)
+		return nil, err
 	}
 	usage, err := native.Run(ctx, c.Threads, func(t *native.Thread) error { return loops[t.Index].run(t) })
 	m = measurement(loops, usage)
 	if m == nil || err != nil {
 		return m, refused(env, err)
 	}
+	m.EngineCPU += aside
 	drained, err := native.Drain(env.Dir)
 	if err != nil {
 		return m, env.Refused("filesync", "after the trial", err)
 	}
 	m.Metrics.Set("drain.duration", result.Seconds, drained.Seconds())
 	return m, nil
+}
+
+// setUp makes what the threads need. What others have left in memory is written first,
+// as it must not become a part of the trial.
+func (c config) setUp(env workload.Env) ([]*loop, error) {
+	if _, err := native.Drain(env.Dir); err != nil {
+		return nil, env.Refused("filesync", "before the trial", err)
+	}
+	loops, err := c.loops(env)
+	if err != nil {
+		return loops, env.Refused("filesync", "the run's directory", err)
+	}
+	return loops, nil
 }
 
 // refused turns a thread's error into a failure.
