@@ -66,14 +66,9 @@ func TestATrialNeedsNoRoot(t *testing.T) {
 		}
 		return
 	}
-	// Where that user may read: the directories of tests are root's.
-	root, err := os.MkdirTemp("", "nobody")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(root) })
+	root := t.TempDir()
 	program, dir := filepath.Join(root, "bonnie.test"), filepath.Join(root, "target")
-	if err := errors.Join(copyFile(os.Args[0], program), os.Mkdir(dir, 0o700), os.Chown(dir, 65532, 65532), os.Chmod(root, 0o755)); err != nil {
+	if err := errors.Join(copyFile(os.Args[0], program), os.Mkdir(dir, 0o700), os.Chown(dir, 65532, 65532), os.Chmod(root, 0o755), os.Chmod(filepath.Dir(root), 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program, "-test.run", "^"+t.Name()+"$", "-test.v")

@@ -64,7 +64,10 @@ func readCSV(line string) (*entry, error) {
 	if latency > 0 {
 		latency += len(ioTests)
 	}
-	return e, e.add(fileTests, l.cells(fields, l.files, latency, 1))
+	if err := e.add(fileTests, l.cells(fields, l.files, latency, 1)); err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 // layoutOf finds the layout of a line. Nil without an error: it is no line of bonnie++.
