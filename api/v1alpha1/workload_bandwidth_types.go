@@ -15,7 +15,8 @@ const (
 // BandwidthWorkload moves data in sequence: what dd is used for, with the rate at
 // which the kernel took the data apart from the rate at which it was durable.
 type BandwidthWorkload struct {
-	// operations in the order in which a trial does them. Default: Write, Read.
+	// operations in the order in which a trial does them. A trial that begins with
+	// Read reads what is written once, before the first trial. Default: Write, Read.
 	// +optional
 	// +listType=set
 	// +kubebuilder:default={Write,Read}
@@ -34,15 +35,17 @@ type BandwidthWorkload struct {
 	// +kubebuilder:default="1Mi"
 	BlockSize *resource.Quantity `json:"blockSize,omitempty"`
 
-	// depth is how many blocks are under way at once. Default: 1, as with dd.
+	// depth is how many blocks are under way at once, each from a thread of its own;
+	// all of them together have at most 256Mi. Default: 1, as with dd.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
 	Depth int32 `json:"depth,omitempty"`
 
-	// direct bypasses the page cache (O_DIRECT). Without it, what was written is
-	// dropped from the page cache before it is read. Default: true.
+	// direct bypasses the page cache (O_DIRECT), for which blockSize is a multiple of
+	// 512. Without it, what was written is dropped from the page cache before it is
+	// read. Default: true.
 	// +optional
 	// +kubebuilder:default=true
 	Direct *bool `json:"direct,omitempty"`

@@ -39,7 +39,8 @@ type FilesyncWorkload struct {
 	// +kubebuilder:validation:Enum=Dsync;Sync;Fsync;Fdatasync;None
 	Sync FilesyncSync `json:"sync,omitempty"`
 
-	// threads, each with a file of its own. Default: 1.
+	// threads, each with a file of its own: at most as many as files, and as have
+	// 256Mi of data together. Default: 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
