@@ -76,7 +76,7 @@ func TestWhatCannotBeImportedIsNamedWithWhatWasExpected(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"no tool":             {[]string{good}, []string{"--tool is missing", "fio, bonnie, "}},
+		"no tool":             {[]string{good}, []string{"--tool is missing", "fio, bonnie, iozone, postmark"}},
 		"an unknown tool":     {[]string{"--tool", "dd", good}, []string{"--tool dd", "use one of: fio"}},
 		"a misspelt tool":     {[]string{"--tool", "fioo", good}, []string{"did you mean fio?"}},
 		"no file":             {[]string{"--tool", "fio"}, []string{"no FILE", "--output-format=json+"}},

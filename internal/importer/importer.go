@@ -39,6 +39,8 @@ type Options struct {
 type table struct {
 	// name is what the output says was measured; empty if it does not say.
 	name string
+	// howOnly: name says how it was measured, and not what.
+	howOnly bool
 	// part of the workload that was measured; empty: all of it.
 	part        string
 	measurement result.Measurement
@@ -60,6 +62,7 @@ func parsers() []parser {
 	return []parser{
 		{"fio", parseFio, likeFio, "the file of fio --output-format=json+ --output=FILE"},
 		{"bonnie", parseBonnie, likeBonnie, "the table or the line of CSV that bonnie or bonnie++ prints at its end"},
+		{"iozone", parseIozone, likeIozone, "what iozone prints: its table, in kBytes/sec"},
 		{"postmark", parsePostmark, likePostmark, "the report that PostMark prints at the end of a run"},
 	}
 }
@@ -91,7 +94,7 @@ func Summary(files []File, o Options) (result.Summary, error) {
 	if i < 0 {
 		return result.Summary{}, invalid(fmt.Sprintf("there is no parser for the output of %q", o.Tool), "use one of: "+strings.Join(Tools(), ", "))
 	}
-	f := folder{options: o, trials: map[string][]*result.Trial{}, imported: result.Imported{Tool: o.Tool, Files: []result.ImportedFile{}}}
+	f := folder{options: o, howOnly: map[string]bool{}, trials: map[string][]*result.Trial{}, imported: result.Imported{Tool: o.Tool, Files: []result.ImportedFile{}}}
 	if f.options.Workload == "" {
 		f.options.Workload = o.Tool
 	}
@@ -172,6 +175,7 @@ type folder struct {
 	latest   time.Time
 	// names that the output gives to what was measured, in its order, and their trials.
 	names     []string
+	howOnly   map[string]bool
 	trials    map[string][]*result.Trial
 	workloads []trial.Workload
 }
@@ -198,6 +202,7 @@ func (f *folder) addTable(t table) {
 	}
 	if !slices.Contains(f.names, t.name) {
 		f.names = append(f.names, t.name)
+		f.howOnly[t.name] = t.howOnly
 	}
 	repeat := 1
 	for _, other := range f.trials[t.name] {
@@ -242,16 +247,17 @@ func (f *folder) summary(preset string) result.Summary {
 	return s
 }
 
-// target of the tables of that name.
+// target of the tables of that name: what the user says, or the output, or preset.
 func (f *folder) target(name, preset string) string {
-	switch {
-	case f.options.Target == "" && name == "":
-		return preset
-	case f.options.Target == "":
+	if f.options.Target == "" && name != "" && !f.howOnly[name] {
 		return name
-	case len(f.names) > 1 && name != "":
-		return f.options.Target + " " + name
-	default:
-		return f.options.Target
 	}
+	target := f.options.Target
+	if target == "" {
+		target = preset
+	}
+	if len(f.names) > 1 && name != "" {
+		target += " " + name
+	}
+	return target
 }

@@ -137,6 +137,24 @@ func TestTablesOfBonnieAreTargetsByTheirTitles(t *testing.T) {
 	}
 }
 
+func TestTheTableOfIozoneIsTheFilesTarget(t *testing.T) {
+	text, err := os.ReadFile("../workload/iozone/testdata/iozone-3-auto.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Summary([]File{{Name: "san-1.txt", Content: text}, {Name: "san-2.txt", Content: text}}, Options{Tool: "iozone"})
+	if err != nil || len(s.Rows) != 1 {
+		t.Fatalf("%d rows: %v", len(s.Rows), err)
+	}
+	if row := s.Rows[0]; row.Target != "san" || row.N != 2 || row.Metrics["write.bandwidth"].Median != 211106*1024 || row.Metrics["read.64MiB.128KiB.bandwidth"].Median != 210321*1024 {
+		t.Errorf("%+v", row)
+	}
+	other := strings.Replace(string(text), "-e -I", "-I", 1)
+	if s, err = Summary([]File{{Name: "san.txt", Content: []byte(string(text) + other)}}, Options{Tool: "iozone"}); err != nil || len(s.Rows) != 2 || !strings.HasPrefix(s.Rows[1].Target, "san iozone -a -I") {
+		t.Errorf("two command lines in one file: %v, %+v", err, s.Rows)
+	}
+}
+
 func TestTargetsAreNamedForTheFiles(t *testing.T) {
 	for want, names := range map[string][]string{
 		"nvme":      {"/tmp/nvme.json"},
@@ -166,7 +184,7 @@ func TestWrongInputIsNamedWithWhatWasExpected(t *testing.T) {
 		content string
 		want    []string
 	}{
-		"an unknown tool":          {"dd", "x", []string{`"dd"`, "fio, bonnie, "}},
+		"an unknown tool":          {"dd", "x", []string{`"dd"`, "fio, bonnie, iozone, postmark"}},
 		"an empty file":            {"fio", " \n", []string{"f.out: the file is empty", "--output-format=json+"}},
 		"an empty report":          {"postmark", "", []string{"f.out: the file is empty", "the report that PostMark prints"}},
 		"PostMark's output to fio": {"fio", string(postmark), []string{"f.out: ", "looks like the output of postmark: use --tool postmark"}},

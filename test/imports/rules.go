@@ -44,7 +44,7 @@ var Rules = []Rule{
 	{Path: "internal/report", Own: []string{"internal/result"}, Pure: true, Bare: true},
 	{
 		Path: "internal/importer",
-		Own:  []string{"internal/trial", "internal/result", "internal/stats", "internal/workload/fio", "internal/workload/bonnie"},
+		Own:  []string{"internal/trial", "internal/result", "internal/stats", "internal/workload/fio", "internal/workload/bonnie", "internal/workload/iozone"},
 		Pure: true, Bare: true,
 	},
 	{Path: "internal/compare", Own: []string{"internal/result", "internal/report"}, Pure: true, Bare: true},
