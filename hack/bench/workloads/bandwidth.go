@@ -18,8 +18,8 @@ import (
 
 // bandwidthEntries compare the bandwidth engine with dd, both in blocks of 1 MiB, and
 // both timed until what they wrote is durable. dd writes zeros, which it has the kernel
-// make for each block; the engine makes data of which no two blocks are equal, and
-// after fsync it calls syncfs as well.
+// make for each block; the engine stamps data, so that no two blocks are equal, which
+// takes less, and after fsync it calls syncfs as well.
 func bandwidthEntries(flags *flag.FlagSet) []entry {
 	mebibytes := flags.Int64("bandwidth-size", 256, "MiB of a run")
 	write := func(direct bool, of string, dd ...string) func(context.Context, *lab) (a, b paired.Side, err error) {

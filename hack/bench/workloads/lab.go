@@ -36,8 +36,11 @@ const tmpfsMagic = 0x01021994
 
 func newLab(memory string) (*lab, error) {
 	var fs syscall.Statfs_t
-	if err := syscall.Statfs(memory, &fs); err != nil || fs.Type != tmpfsMagic {
-		return nil, fmt.Errorf("-memory: %s is no tmpfs (%v)", memory, err)
+	if err := syscall.Statfs(memory, &fs); err != nil {
+		return nil, fmt.Errorf("-memory: %s: %w", memory, err)
+	}
+	if fs.Type != tmpfsMagic {
+		return nil, fmt.Errorf("-memory: %s is no tmpfs", memory)
 	}
 	dir, err := os.MkdirTemp(memory, "storagebench-workloads-")
 	if err != nil {
