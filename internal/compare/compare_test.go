@@ -170,9 +170,7 @@ func TestWhatIsCompared(t *testing.T) {
 		"flood.bandwidth": e, "sync.latency.p99": seconds, "drain.duration": seconds, "cpu.user": e, "write.iops": e, "odd.duration": e,
 	})
 	b := row("a", "w", "n", map[string]result.Estimate{})
-	for name, m := range a.Metrics {
-		b.Metrics[name] = m
-	}
+	maps.Copy(b.Metrics, a.Metrics)
 	delete(b.Metrics, "write.iops")
 	b.Metrics["odd.duration"] = seconds // in another unit
 	want := []string{"flood.bandwidth", "read.iops", "read.latency.p99", "drain.duration", "sync.latency.p99"}

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -73,14 +74,10 @@ func (d Direction) arrow() string {
 }
 
 func change(first, second string) string {
-	switch {
-	case first == second && first == "":
-		return "-"
-	case first == second:
-		return first
-	default:
+	if first != second {
 		return first + " -> " + second
 	}
+	return cmp.Or(first, "-")
 }
 
 func value(e result.Estimate) string {

@@ -15,7 +15,7 @@ import (
 )
 
 func fioJob(name string, group, ios int) string {
-	job, _ := json.Marshal(map[string]any{ //nolint:errchkjson // plain values
+	job, _ := json.Marshal(map[string]any{
 		"jobname": name, "groupid": group, "job_runtime": 1000,
 		"read": map[string]any{"io_bytes": ios * 4096, "total_ios": ios, "runtime": 1000, "clat_ns": map[string]any{"N": ios, "mean": 1000, "max": 2000, "bins": map[string]int{"1000": ios}}},
 	})

@@ -34,8 +34,8 @@ func Parse(output []byte) (result.Measurement, error) {
 	for i := range d.Jobs {
 		all = append(all, &d.Jobs[i])
 	}
-	lost := false
-	m.Metrics, m.Histograms, lost = measureForeign(all)
+	metrics, histograms, lost := measureForeign(all)
+	m.Metrics, m.Histograms = metrics, histograms
 	for _, j := range jobs {
 		var own []*jobOutput
 		for _, c := range all {
