@@ -41,7 +41,7 @@ func newGetCommand() *cobra.Command {
 Exit codes: 0 it has finished and measured everything, 1 it has failed or cannot be
 read, 2 bad input. One that is still on its way exits with 0.`,
 		Example: `  storagebench get flush-cost -n storage-lab`,
-		Args:    cobra.ExactArgs(1),
+		Args:    arguments(1, "the NAME of a benchmark"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b, err := f.read(cmd.Context(), args[0])
 			if err != nil {
@@ -65,7 +65,7 @@ changes, and the table of its status.summary on stdout at the end.
 
 Exit codes: 0 everything was measured, 1 it failed or the timeout passed, 2 bad input.`,
 		Example: `  kubectl apply -f benchmark.yaml && storagebench watch flush-cost -n storage-lab`,
-		Args:    cobra.ExactArgs(1),
+		Args:    arguments(1, "the NAME of a benchmark"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if timeout > 0 {

@@ -76,6 +76,7 @@ func TestBadInputIsNamedAndExitsWith2(t *testing.T) {
 		"no arguments at all":     {args: []string{"run"}, want: []string{"--file is missing", "--help"}},
 		"an unknown verb":         {args: []string{"measure"}, want: []string{`no verb "measure"`, "--help"}},
 		"a word too many":         {args: []string{"run", "x"}, want: []string{"x"}},
+		"no name to get":          {args: []string{"get"}, want: []string{"NAME of a benchmark", "--help"}},
 		"a worker without a plan": {args: []string{"worker"}, want: []string{"--plan is missing"}},
 		"a file that is missing":  {args: []string{"run", "-f", "/nonexistent.yaml"}, want: []string{"/nonexistent.yaml", "no such file"}},
 		"an unknown flag":         {file: header + "spec:\n" + target + fio, args: []string{"--fast"}, want: []string{"--fast", "--help"}},
