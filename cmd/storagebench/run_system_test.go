@@ -41,7 +41,7 @@ func TestRunMeasuresHereWhatTheClusterWould(t *testing.T) {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
-	if !strings.HasPrefix(lines[0], "TARGET") || len(lines) != 1+2*3 {
+	if !strings.HasPrefix(lines[0], "TARGET") || len(lines) != 1+2*4 {
 		t.Errorf("the table is\n%s", stdout)
 	}
 	for _, want := range []string{"1/4 fast mix.r001: preparing", "1/4 fast mix.r001: running, about 1s", "4/4 here log.r002: measured"} {

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,10 +37,24 @@ func TestClassesModesAndNodes(t *testing.T) {
 	seen := map[string]bool{}
 	for _, row := range b.Status.Summary {
 		seen[row.Target+" "+row.Node+" "+row.Workload] = true
-		if row.Trials != 2 || len(row.Operations) != 2 {
+		want := []string{"read", "write"}
+		if row.Workload == "file" {
+			want = append(want, "sync")
+		}
+		var names []string
+		for _, op := range row.Operations {
+			names = append(names, op.Operation)
+		}
+		if row.Trials != 2 || !slices.Equal(names, want) {
 			t.Errorf("row: %+v", row)
 		}
 		for _, op := range row.Operations {
+			if op.Operation == "sync" {
+				if op.Rate == nil || op.Rate.Median.Sign() <= 0 || op.Latency == nil || op.Latency.P99.Duration <= 0 {
+					t.Errorf("%s %s syncs: %+v", row.Target, row.Node, op)
+				}
+				continue
+			}
 			if op.IOPS == nil || op.IOPS.Median.Sign() <= 0 || op.Bandwidth == nil || op.Bandwidth.Median.Sign() <= 0 ||
 				op.Latency == nil || op.Latency.P50.Duration <= 0 || op.Latency.P99.Duration < op.Latency.P50.Duration || op.Latency.P999.Duration < op.Latency.P99.Duration {
 				t.Errorf("%s %s %s %s: %+v", row.Target, row.Node, row.Workload, op.Operation, op)

@@ -69,12 +69,21 @@ func measure(clones []*jobOutput) (result.Metrics, result.Histograms) {
 		}
 		t.latencies(op, metrics, histograms)
 	}
-	syncs := tally{}
+	syncs, times := tally{}, map[int]float64{}
 	for _, c := range clones {
 		syncs.addLatency(&c.Sync.Latency)
+		if c.Sync.Latency.N > 0 {
+			times[c.Group] = math.Max(times[c.Group], c.Runtime/1e3)
+		}
+	}
+	for _, seconds := range times {
+		syncs.seconds += seconds
 	}
 	if syncs.n > 0 {
 		metrics["sync.ios"] = result.Metric{Unit: result.Count, Value: float64(syncs.n)}
+		if syncs.seconds > 0 {
+			metrics["sync.rate"] = result.Metric{Unit: result.PerSecond, Value: float64(syncs.n) / syncs.seconds}
+		}
 		syncs.latencies("sync", metrics, histograms)
 	}
 	measureCPU(clones, metrics)
@@ -124,6 +133,7 @@ func fold(d *document, jobs []job) result.Measurement {
 	}
 	m := result.Measurement{}
 	m.Metrics, m.Histograms = measure(all)
+	m.Operations = measured(m.Metrics)
 	for _, j := range jobs {
 		if len(byName[j.name]) == 0 {
 			continue
@@ -134,6 +144,17 @@ func fold(d *document, jobs []job) result.Measurement {
 	}
 	m.Notes = notes(jobs, all, m.Metrics)
 	return m
+}
+
+// measured are the operations that a trial did, in an order that does not change.
+func measured(metrics result.Metrics) []string {
+	var ops []string
+	for _, op := range append(slices.Clone(operations), "sync") {
+		if _, ok := metrics[op+".ios"]; ok {
+			ops = append(ops, op)
+		}
+	}
+	return ops
 }
 
 // notes say what a reader of the numbers must know.
