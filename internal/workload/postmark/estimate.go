@@ -20,7 +20,8 @@ func (c config) mostFiles() uint64 {
 	drift, spread := 2*p-1, deviations*2*math.Sqrt(p*(1-p))
 	at := n
 	if drift < 0 {
-		at = min(n, math.Pow(spread/(2*drift), 2)) // where drift·t + spread·√t is highest
+		root := spread / (2 * -drift)
+		at = min(n, root*root) // where drift·t + spread·√t is highest
 	}
 	growth := math.Ceil(drift*at + spread*math.Sqrt(at))
 	return uint64(c.Files) + uint64(min(growth, n, float64(c.Files)))

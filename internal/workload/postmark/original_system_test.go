@@ -8,29 +8,20 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
 
+	"storagebench.io/storagebench/internal/device/devicetest"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 )
 
-// runOriginal runs NetApp's program (Debian's package postmark) in a new directory on
-// tmpfs and returns what it prints.
-func runOriginal(t *testing.T, c config) string {
+// runOriginal runs NetApp's program (Debian's package postmark) in a directory and
+// returns what it prints.
+func runOriginal(t *testing.T, dir string, c config) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "postmark-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	}()
 	var commands bytes.Buffer
 	fmt.Fprintf(&commands, "set location %s\nset number %d\nset transactions %d\nset size %d %d\n", dir, c.Files, c.Transactions, c.MinSize, c.MaxSize)
 	if c.Subdirectories > 0 { // it knows no 0, which is its default
@@ -55,8 +46,8 @@ func runOriginal(t *testing.T, c config) string {
 
 var times = regexp.MustCompile(` \([^)]* per second\)`)
 
-// comparable is a report without what depends on time.
-func comparable(report string) string {
+// withoutTimes is a report without what depends on time.
+func withoutTimes(report string) string {
 	_, report, _ = strings.Cut(report, "\nFiles:\n")
 	report, _, _ = strings.Cut(report, "pm>")
 	return times.ReplaceAllString(report, "")
@@ -79,9 +70,9 @@ func anySettings(r *rand.Rand) config {
 
 func TestAnySettingsGiveTheCountsOfTheOriginal(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	compared, exhausted, refused := 0, 0, 0
+	root, compared, exhausted, refused := inMemory(t), 0, 0, 0
 	for compared < 60 || exhausted < 3 || refused < 3 {
-		switch compare(t, anySettings(r)) {
+		switch compare(t, root, anySettings(r)) {
 		case bothReported:
 			compared++
 		case bothRanOut:
@@ -94,12 +85,13 @@ func TestAnySettingsGiveTheCountsOfTheOriginal(t *testing.T) {
 }
 
 func TestSumsOfBytesAreRoundedAsByTheOriginal(t *testing.T) {
+	root := inMemory(t)
 	for _, buffered := range []bool{true, false} {
 		c := config{
 			Mode: compatible, Files: 3000, Transactions: 20000, Subdirectories: 10, MinSize: 500, MaxSize: 20000, ReadBlockSize: 4096, WriteBlockSize: 4096,
 			ReadBias: 5, CreateBias: 5, Threads: 1, Durability: none, Seed: 4357, Buffered: &buffered,
 		}
-		if compare(t, c) != bothReported {
+		if compare(t, root, c) != bothReported {
 			t.Error("there is no report")
 		}
 	}
@@ -114,14 +106,14 @@ const (
 	toldBeforehand
 )
 
-// compare runs both with the same settings.
-func compare(t *testing.T, c config) agreement {
+// compare runs both with the same settings, one after the other in the same directory.
+func compare(t *testing.T, dir string, c config) agreement {
 	t.Helper()
 	raw, err := json.Marshal(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	original := runOriginal(t, c)
+	original := runOriginal(t, dir, c)
 	out := strings.Contains(original, "out of files!")
 	if err := (Engine{}).Check(raw, trial.Filesystem); err != nil {
 		if !out {
@@ -129,7 +121,7 @@ func compare(t *testing.T, c config) agreement {
 		}
 		return toldBeforehand
 	}
-	env := newEnv(t, inMemory(t), nil)
+	env := newEnv(t, dir, nil)
 	env.Workload.Config = raw
 	m, err := Engine{}.Run(t.Context(), env)
 	if o := (*outOfFiles)(nil); errors.As(err, &o) != out {
@@ -141,38 +133,31 @@ func compare(t *testing.T, c config) agreement {
 	if err != nil {
 		t.Fatalf("%s: %v", raw, err)
 	}
-	if got, want := comparable("\n"+string(m.RawOutput)), comparable(original); got != want || want == "" {
+	if got, want := withoutTimes("\n"+string(m.RawOutput)), withoutTimes(original); got != want || want == "" {
 		t.Errorf("%s\ngot:\n%s\nwant:\n%s", raw, got, want)
 	}
 	return bothReported
 }
 
 func TestTheReportHasTheShapeOfTheOriginal(t *testing.T) {
-	buffered := true
+	root, buffered := inMemory(t), true
 	c := config{
 		Mode: compatible, Files: 500, Transactions: 500, MinSize: 500, MaxSize: 10000, ReadBlockSize: 512, WriteBlockSize: 512,
 		ReadBias: 5, CreateBias: 5, Seed: 42, Buffered: &buffered,
 	}
-	_, want, _ := strings.Cut(runOriginal(t, c), "Deleting files...Done\n")
+	_, want, _ := strings.Cut(runOriginal(t, root, c), "Deleting files...Done\n")
 	want, _, _ = strings.Cut(want, "pm>")
-	m := measureOnce(t, newEnv(t, inMemory(t), map[string]any{"mode": compatible, "files": 500, "transactions": 500}))
+	m := measureOnce(t, newEnv(t, root, map[string]any{"mode": compatible, "files": 500, "transactions": 500}))
 	// Both take less than a second, of which the original makes one.
 	if got := string(m.RawOutput); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 }
 
-// inMemory is a directory on tmpfs.
+// inMemory is a directory on tmpfs, so that hundreds of runs are quick.
 func inMemory(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "postmark-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
+	dir := t.TempDir()
+	devicetest.Mount(t, dir, "tmpfs", "tmpfs")
 	return dir
 }

@@ -54,7 +54,7 @@ func (Engine) Prepare(_ context.Context, env workload.Env) error {
 	if err != nil {
 		return env.InSpec(err)
 	}
-	if err := clear(env); err != nil {
+	if err := clean(env); err != nil {
 		return err
 	}
 	// That it can be written to is better known now than after the first workload.
@@ -88,8 +88,8 @@ func (c config) checkInodes(env workload.Env, remedy string) error {
 	return f
 }
 
-// clear removes the directory of a trial.
-func clear(env workload.Env) error {
+// clean removes the directory of a trial.
+func clean(env workload.Env) error {
 	if err := os.RemoveAll(workDir(env)); err != nil {
 		return env.Refused("postmark", "remove the files of an earlier trial", err)
 	}
@@ -102,7 +102,7 @@ func (Engine) Run(ctx context.Context, env workload.Env) (m *result.Measurement,
 	if err != nil {
 		return nil, env.InSpec(err)
 	}
-	if err := clear(env); err != nil {
+	if err := clean(env); err != nil {
 		return nil, err
 	}
 	// What others have left in memory must not become part of the trial.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,9 +23,7 @@ import (
 // small is a trial that is quick on any disk.
 func small(fields map[string]any) map[string]any {
 	all := map[string]any{"files": 60, "transactions": 200, "maxSize": 3000}
-	for field, value := range fields {
-		all[field] = value
-	}
+	maps.Copy(all, fields)
 	return all
 }
 

@@ -15,13 +15,15 @@ import (
 )
 
 // fileSystems on which a trial must fail in the same way.
-func fileSystems(t *testing.T) map[string]func() string {
-	return map[string]func() string{
-		"ext4": func() string {
+func fileSystems() map[string]func(t *testing.T) string {
+	return map[string]func(t *testing.T) string{
+		"ext4": func(t *testing.T) string {
+			t.Helper()
 			dir, _ := devicetest.Filesystem(t, "ext4", 64<<20)
 			return dir
 		},
-		"tmpfs": func() string {
+		"tmpfs": func(t *testing.T) string {
+			t.Helper()
 			dir := t.TempDir()
 			devicetest.Mount(t, dir, "tmpfs", "tmpfs", "-o", "size=48m")
 			return dir
@@ -40,7 +42,7 @@ func below(t *testing.T, root string) string {
 }
 
 func TestATargetThatFillsUpIsNoSpace(t *testing.T) {
-	for kind, make := range fileSystems(t) {
+	for kind, mount := range fileSystems() {
 		for name, fields := range map[string]map[string]any{
 			"Modern":                        {},
 			"Modern with threads":           {"threads": 3, "subdirectories": 4},
@@ -50,7 +52,7 @@ func TestATargetThatFillsUpIsNoSpace(t *testing.T) {
 		} {
 			t.Run(kind+", "+name, func(t *testing.T) {
 				fields["files"], fields["transactions"], fields["maxSize"] = 500, 2000, 30000
-				root := make()
+				root := mount(t)
 				env := newEnv(t, below(t, root), fields)
 				if err := (Engine{}).Prepare(t.Context(), env); err != nil {
 					t.Fatal(err)
@@ -101,9 +103,9 @@ func TestATargetWithoutInodesIsTooSmall(t *testing.T) {
 }
 
 func TestATargetThatIsReadOnlyIsUnusable(t *testing.T) {
-	for kind, make := range fileSystems(t) {
+	for kind, mount := range fileSystems() {
 		t.Run(kind, func(t *testing.T) {
-			root := make()
+			root := mount(t)
 			env := newEnv(t, below(t, root), map[string]any{"files": 10, "transactions": 10})
 			if err := (Engine{}).Prepare(t.Context(), env); err != nil {
 				t.Fatal(err)
