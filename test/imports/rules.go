@@ -102,6 +102,9 @@ var Rules = []Rule{
 		Bare:    true,
 	},
 	{Path: "internal/workload/fio/seccomptest", Foreign: system, Bare: true}, // for tests
+	{Path: "internal/tunable", Own: []string{"internal/device", "internal/result", "internal/suggest", "internal/trial"}, Foreign: system, Bare: true},
+	{Path: "internal/tunable/tunabletest", Own: []string{"internal/tunable"}, Bare: true}, // for tests
+	{Path: "internal/runner/journal", Own: []string{"internal/tunable", "internal/trial"}, Bare: true},
 	{
 		Path:    "internal/runner",
 		Own:     []string{"internal/workload", "internal/device", "internal/environment", "internal/observe", "internal/store", "internal/store/dir", "internal/trial", "internal/result"},

@@ -1,0 +1,269 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"storagebench.io/storagebench/internal/tunable"
+	"storagebench.io/storagebench/internal/tunable/tunabletest"
+)
+
+// memory is a disk that holds a journal. Replacing is atomic, as rename is.
+type memory struct {
+	file []byte
+	full bool
+}
+
+func (m *memory) load() ([]byte, error) { return m.file, nil }
+func (m *memory) close() error          { return nil }
+func (m *memory) replace(b []byte) error {
+	if m.full && b != nil {
+		return errors.New("no space left on device")
+	}
+	m.file = b
+	return nil
+}
+
+// killed is what a process that is killed at a step panics with.
+type killed struct{ at Step }
+
+// world is a node on which anything may happen, and what is known to be right there.
+type world struct {
+	t       *testing.T
+	random  *rand.Rand
+	kernel  *tunabletest.Kernel
+	host    tunable.Host
+	disk    *memory
+	journal *Journal
+	// disks are the names of the disks by WWID; serial numbers them.
+	disks  map[string]string
+	serial int
+	// known are the knobs of all things, until names change.
+	known map[thing]tunable.Knob
+	// right holds, of each thing that has a value, the values that it may have when
+	// nothing of a benchmark is left: the one that it had when the journal was empty,
+	// and those that others have set since.
+	right map[thing]map[string]bool
+	// foreign: somebody else has changed something since the journal was empty.
+	// missing: a disk was taken away.
+	foreign, missing bool
+	steps, kill      int
+	log              []string
+}
+
+// thing is a knob under a name that does not change.
+type thing struct{ tunable, of string }
+
+func newWorld(t *testing.T, seed uint64) *world {
+	t.Helper()
+	w := &world{
+		t: t, random: rand.New(rand.NewPCG(seed, 7)), kernel: tunabletest.New(), disk: &memory{},
+		disks: map[string]string{}, right: map[thing]map[string]bool{},
+	}
+	w.host = w.kernel.Host()
+	for _, name := range []string{"sda", "sdb", "nvme0n1"} {
+		w.attach(name)
+	}
+	w.kernel.Create("tank", "1")
+	w.kernel.Create("tank/bench", "2")
+	w.start()
+	w.settle()
+	return w
+}
+
+func (w *world) say(format string, args ...any) {
+	w.log = append(w.log, fmt.Sprintf(format, args...))
+	if len(w.log) > 40 {
+		w.log = w.log[1:]
+	}
+}
+
+func (w *world) fail(format string, args ...any) {
+	w.t.Helper()
+	w.t.Fatalf("%s\nbefore that:\n  %s", fmt.Sprintf(format, args...), strings.Join(w.log, "\n  "))
+}
+
+func (w *world) attach(name string) {
+	w.serial++
+	wwid := fmt.Sprintf("wwid-%d", w.serial)
+	w.kernel.Attach(name, map[string]string{"sda": "8:0", "sdb": "8:16", "nvme0n1": "259:0"}[name], wwid)
+	w.disks[wwid], w.known = name, nil
+}
+
+// start starts a process, which opens the journal.
+func (w *world) start() {
+	j, err := open(Options{Dir: "/journal", Host: w.host, Hook: w.step}, w.disk)
+	if err != nil {
+		w.fail("open: %v", err)
+	}
+	w.journal = j
+}
+
+// step kills the process when its time has come.
+func (w *world) step(at Step) {
+	w.steps++
+	if w.kill > 0 {
+		if w.kill--; w.kill == 0 {
+			panic(killed{at})
+		}
+	}
+}
+
+// process runs something that may be killed, and starts another process then.
+func (w *world) process(f func()) (survived bool) {
+	defer func() {
+		w.kill = 0
+		switch r := recover().(type) {
+		case nil:
+		case killed:
+			w.say("killed at %s", r.at)
+			w.start()
+		default:
+			panic(r)
+		}
+	}()
+	f()
+	return true
+}
+
+// things are all values that there are, of which those of a pair are one.
+func (w *world) things() map[thing]tunable.Knob {
+	if w.known != nil {
+		return w.known
+	}
+	out := map[thing]tunable.Knob{}
+	for _, t := range tunable.Catalogue() {
+		var places []tunable.Place
+		switch t.Scope {
+		case tunable.Node:
+			places = []tunable.Place{{}}
+		case tunable.Dataset:
+			places = []tunable.Place{{Dataset: w.dataset()}}
+		case tunable.Device:
+			for _, name := range w.disks {
+				d, err := w.host.DeviceID(name)
+				if err != nil {
+					w.fail("%v", err)
+				}
+				places = append(places, tunable.Place{Devices: []tunable.DeviceID{d}})
+			}
+		}
+		for _, p := range places {
+			for _, k := range t.Knobs(p) {
+				if _, err := w.host.Read(context.Background(), k); err == nil {
+					out[w.thing(k)] = k
+				}
+			}
+		}
+	}
+	w.known = out
+	return out
+}
+
+func (w *world) dataset() *tunable.DatasetID {
+	for _, name := range []string{"tank/bench", "tank/renamed"} {
+		if out, err := w.host.Run(context.Background(), []string{"zfs", "get", "-H", "-p", "-o", "value", "guid", name}); err == nil {
+			return &tunable.DatasetID{Name: name, GUID: strings.TrimSpace(out), PoolGUID: tunabletest.PoolGUID}
+		}
+	}
+	w.fail("no dataset")
+	return nil
+}
+
+func (w *world) thing(k tunable.Knob) thing {
+	name := strings.TrimSuffix(strings.TrimSuffix(k.Tunable, "_bytes"), "_ratio")
+	switch {
+	case k.Device != nil:
+		return thing{name, k.Device.WWID}
+	case k.Dataset != nil:
+		return thing{name, k.Dataset.GUID}
+	default:
+		return thing{name, ""}
+	}
+}
+
+// canonical is a state in a form that is the same for both settings of a pair, and
+// without what does not matter.
+func canonical(k tunable.Knob, s tunable.State) string {
+	switch {
+	case strings.HasPrefix(k.Tunable, "vm.dirty") && s.Source != "":
+		leaf := strings.TrimPrefix(k.Tunable, "vm.")
+		both := []string{leaf + "=" + s.Value, s.Source}
+		slices.Sort(both)
+		return strings.Join(both, " ")
+	case k.Dataset != nil:
+		return s.String()
+	default:
+		return s.Value
+	}
+}
+
+func (w *world) values() map[thing]string {
+	out := map[thing]string{}
+	for th, k := range w.things() {
+		s, err := w.host.Read(context.Background(), k)
+		if err != nil {
+			w.fail("%v", err)
+		}
+		out[th] = canonical(k, s)
+	}
+	return out
+}
+
+// settle takes what there is for right. It is called when the journal is empty.
+func (w *world) settle() {
+	w.right, w.foreign, w.missing = map[thing]map[string]bool{}, false, false
+	for th, v := range w.values() {
+		w.right[th] = map[string]bool{v: true}
+	}
+}
+
+// outside lets somebody else do something: what changes thereby is right too.
+func (w *world) outside(f func()) {
+	before := w.values()
+	f()
+	for th, v := range w.values() {
+		if before[th] == v {
+			continue
+		}
+		w.foreign = true
+		if w.right[th] == nil {
+			w.right[th] = map[string]bool{}
+		}
+		w.right[th][v] = true
+	}
+}
+
+// check is the promise: what is not right stands in the journal with what is.
+func (w *world) check() {
+	w.t.Helper()
+	held := map[thing][]string{}
+	if w.disk.file != nil {
+		entries, err := decode(w.disk.file)
+		if err != nil {
+			w.fail("the journal: %v", err)
+		}
+		for _, e := range entries {
+			th := w.thing(e.Knob)
+			held[th] = append(held[th], canonical(e.Knob, e.Old))
+			for _, c := range e.Companions {
+				th := w.thing(c.knob(e.Knob))
+				held[th] = append(held[th], canonical(c.knob(e.Knob), c.Old))
+			}
+		}
+	}
+	for th, v := range w.values() {
+		if w.right[th][v] {
+			continue
+		}
+		if !slices.ContainsFunc(held[th], func(old string) bool { return w.right[th][old] }) {
+			w.fail("%v is %s; right were %v, and the journal holds %v", th, v, slices.Sorted(maps.Keys(w.right[th])), held[th])
+		}
+	}
+}

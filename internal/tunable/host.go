@@ -1,0 +1,132 @@
+package tunable
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"storagebench.io/storagebench/internal/device"
+)
+
+// Host is the machine whose settings are read and written. Its zero value is the
+// machine that this program runs on.
+type Host struct {
+	// Files of sysfs and procfs; nil: those of the machine.
+	Files Files
+	// System is where a target's file system and leaf disks are looked up.
+	System device.System
+	// Prefix is put in front of the argv of zfs, zpool, hdparm and nvme. In a container
+	// it is InHostMounts: zfs must fit the module, and so be the host's own.
+	Prefix []string
+	// Run runs a program; nil: as a process.
+	Run func(ctx context.Context, argv []string) (stdout string, err error)
+}
+
+// InHostMounts returns the Prefix that runs a program of the host from a container
+// that shares its process IDs.
+func InHostMounts() []string { return []string{"nsenter", "-t", "1", "-m", "--"} }
+
+func (h Host) files() Files {
+	if h.Files == nil {
+		return Tree("")
+	}
+	return h.Files
+}
+
+// BootID is another one after each boot.
+func (h Host) BootID() (string, error) {
+	id, err := h.read("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", fmt.Errorf("tunable: boot ID: %w", err)
+	}
+	if id == "" {
+		return "", errors.New("tunable: the kernel's boot ID is empty")
+	}
+	return id, nil
+}
+
+// programTime bounds a program: zfs waits for ever for a pool that is suspended.
+const programTime = time.Minute
+
+// directories are where programs are looked for. PATH is not asked: what runs as
+// root should not depend on who has started it.
+var directories = [...]string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/run/current-system/sw/bin"}
+
+// run runs a program and returns what it wrote to stdout.
+func (h Host) run(ctx context.Context, program string, args ...string) (string, error) {
+	argv := append(append([]string(nil), h.Prefix...), append([]string{program}, args...)...)
+	run := h.Run
+	if run == nil {
+		run = runProcess
+	}
+	ctx, cancel := context.WithTimeout(ctx, programTime)
+	defer cancel()
+	return run(ctx, argv)
+}
+
+// MissingError says that a program is not installed.
+type MissingError struct {
+	Program string
+	Err     error
+}
+
+// Error names the program and what to do.
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("the program %s is not installed on the node, in any of %s", e.Program, strings.Join(directories[:], ", "))
+}
+
+// Unwrap returns the cause.
+func (e *MissingError) Unwrap() error { return e.Err }
+
+func runProcess(ctx context.Context, argv []string) (string, error) {
+	path, err := lookUp(argv[0])
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, path, argv[1:]...) //nolint:gosec // names and values are those of the catalogue
+	// A program behind the prefix is looked up in the host's PATH, which is this one.
+	cmd.Env = []string{"PATH=" + strings.Join(directories[:], ":"), "LANG=C", "LC_ALL=C"}
+	cmd.WaitDelay = time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		said := strings.TrimSpace(stderr.String())
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 127 {
+			return "", &MissingError{Program: program(argv), Err: fmt.Errorf("%s: %w", said, err)}
+		}
+		if ctx.Err() != nil {
+			err = fmt.Errorf("it did not end: %w", ctx.Err())
+		}
+		return "", fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), err, said)
+	}
+	return stdout.String(), nil
+}
+
+// program is the one that a prefix was put in front of.
+func program(argv []string) string {
+	for i, arg := range argv {
+		if arg == "--" && i+1 < len(argv) {
+			return argv[i+1]
+		}
+	}
+	return argv[0]
+}
+
+func lookUp(name string) (string, error) {
+	if filepath.IsAbs(name) {
+		return name, nil
+	}
+	for _, dir := range directories {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+			return path, nil
+		}
+	}
+	return "", &MissingError{Program: name, Err: exec.ErrNotFound}
+}

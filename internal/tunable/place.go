@@ -1,0 +1,247 @@
+package tunable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// Place is what is under a target.
+type Place struct {
+	// Path that was asked for; empty: no target, only what is the node's.
+	Path string
+	// Devices are the leaf disks; DeviceNote says why there are none, or what else is
+	// to be known of them.
+	Devices    []DeviceID
+	DeviceNote string
+	// Dataset that the target is on; nil: it is not on ZFS.
+	Dataset *DatasetID
+	// DatasetNote says why there is none although the target is on ZFS.
+	DatasetNote string
+}
+
+// Place finds what is under a directory or a block device.
+func (h Host) Place(ctx context.Context, path string) (Place, error) {
+	p := Place{Path: path}
+	if path == "" {
+		return p, nil
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil {
+		return p, fmt.Errorf("tunable: %w", err)
+	}
+	var stat unix.Stat_t
+	if err := unix.Stat(real, &stat); err != nil {
+		return p, fmt.Errorf("tunable: %s: %w", path, err)
+	}
+	var leaves []result.Device
+	dataset := ""
+	if stat.Mode&unix.S_IFMT == unix.S_IFBLK {
+		leaves, p.DeviceNote = h.System.UnderNumber(int(unix.Major(stat.Rdev)), int(unix.Minor(stat.Rdev)))
+		if dataset, err = zvolName(real); err != nil && slices.ContainsFunc(leaves, zvol) {
+			p.DatasetNote = err.Error()
+		}
+	} else {
+		fs, err := h.System.Filesystem(real)
+		if err != nil {
+			return p, err
+		}
+		if fs.Type == "zfs" {
+			dataset = fs.Source
+		}
+		leaves, p.DeviceNote = h.System.UnderPath(real)
+	}
+	h.fill(ctx, &p, leaves, dataset)
+	return p, nil
+}
+
+func zvol(d result.Device) bool { return strings.HasPrefix(d.Name, "zd") }
+
+// fill finds the identities of disks and dataset, and the disks of a pool.
+func (h Host) fill(ctx context.Context, p *Place, leaves []result.Device, dataset string) {
+	if dataset != "" {
+		var err error
+		if p.Dataset, err = h.datasetID(ctx, dataset); err != nil {
+			p.DatasetNote = err.Error()
+		}
+		pool, _, _ := strings.Cut(dataset, "/")
+		below, note := h.underPool(ctx, pool)
+		if len(below) > 0 {
+			leaves, p.DeviceNote = below, note
+		} else if note != "" {
+			p.DeviceNote = note
+		}
+	}
+	for _, leaf := range leaves {
+		d, err := h.DeviceID(leaf.Name)
+		if err != nil {
+			p.DeviceNote = err.Error()
+			continue
+		}
+		p.Devices = append(p.Devices, d)
+	}
+}
+
+// underPool returns the leaf disks of a pool: those with data, logs and caches.
+func (h Host) underPool(ctx context.Context, pool string) ([]result.Device, string) {
+	// -P prints whole paths, -L follows links to the kernel's own names.
+	out, err := h.run(ctx, "zpool", "list", "-v", "-H", "-P", "-L", pool)
+	if err != nil {
+		return nil, err.Error()
+	}
+	var leaves []result.Device
+	var notes []string
+	for line := range strings.Lines(out) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || !filepath.IsAbs(fields[0]) {
+			continue // the pool, a mirror or RAIDZ, a heading
+		}
+		major, minor, err := h.number(filepath.Base(fields[0]))
+		if err != nil {
+			notes = append(notes, fields[0]+" of the pool is no disk that sysfs shows")
+			continue
+		}
+		below, note := h.System.UnderNumber(major, minor)
+		leaves = append(leaves, below...)
+		if note != "" {
+			notes = append(notes, note)
+		}
+	}
+	slices.SortFunc(leaves, func(a, b result.Device) int { return strings.Compare(a.Name, b.Name) })
+	leaves = slices.CompactFunc(leaves, func(a, b result.Device) bool { return a.Name == b.Name })
+	return leaves, strings.Join(notes, "; ")
+}
+
+// number is the device number of a disk or partition.
+func (h Host) number(name string) (major, minor int, err error) {
+	text, err := h.read("/sys/class/block/" + name + "/dev")
+	if err != nil {
+		return 0, 0, err
+	}
+	first, second, _ := strings.Cut(text, ":")
+	major, err = strconv.Atoi(first)
+	if err == nil {
+		minor, err = strconv.Atoi(second)
+	}
+	return major, minor, err
+}
+
+// blkZName is the ioctl that names the dataset of a ZFS volume, BLKZNAME of ZFS:
+// _IOR(0x12, 125, char[256]).
+const (
+	zNameLength = 256
+	blkZName    = 2<<30 | zNameLength<<16 | 0x12<<8 | 125
+)
+
+// zvolName asks a block device which ZFS volume it is.
+func zvolName(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("tunable: %w", err)
+	}
+	defer func() { _ = f.Close() }() // it was only asked
+	var name [zNameLength]byte
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), blkZName, uintptr(unsafe.Pointer(&name[0])))
+	if errno != 0 {
+		return "", fmt.Errorf("tunable: %s is not a ZFS volume: %w", path, errno)
+	}
+	return unix.ByteSliceToString(name[:]), nil
+}
+
+// Plan makes assignments of settings: one for each device for a setting of devices,
+// and one for any other. It refuses, with a *trial.Failure whose Field is relative
+// to what holds the settings, what Check refuses and what the target has not.
+func (h Host) Plan(ctx context.Context, settings []Setting, p Place) ([]Assignment, error) {
+	if err := Check(settings); err != nil {
+		return nil, err
+	}
+	var out []Assignment
+	for i, s := range settings {
+		t, err := Find(s.Name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := t.Parse(s.Value)
+		if err != nil {
+			return nil, err
+		}
+		field := fmt.Sprintf("tunables[%d]", i)
+		knobs, err := t.knobs(p)
+		if err != nil {
+			return nil, refused(field, err)
+		}
+		for _, k := range knobs {
+			if _, _, err := h.Prepare(ctx, k, value); err != nil {
+				return nil, refused(field, err)
+			}
+			out = append(out, Assignment{Field: field, Knob: k, Value: value})
+		}
+	}
+	slices.SortStableFunc(out, ByRank)
+	return out, nil
+}
+
+// Knobs returns what the tunable is at a place.
+func (t Tunable) Knobs(p Place) []Knob {
+	knobs, _ := t.knobs(p) // none is an answer
+	return knobs
+}
+
+func (t Tunable) knobs(p Place) ([]Knob, error) {
+	switch t.Scope {
+	case Node:
+		return []Knob{{Tunable: t.Name}}, nil
+	case Dataset:
+		if p.Dataset == nil {
+			return nil, fmt.Errorf("%s is a setting of a ZFS dataset, and %s: %w", t.Name, orElse(p.DatasetNote, "the target is not on ZFS"), ErrAbsent)
+		}
+		return []Knob{{Tunable: t.Name, Dataset: p.Dataset}}, nil
+	default:
+		if len(p.Devices) == 0 {
+			return nil, fmt.Errorf("%s is a setting of disks, and the target shows none: %s: %w", t.Name, orElse(p.DeviceNote, "nothing is known of it"), ErrAbsent)
+		}
+		var out []Knob
+		for _, d := range p.Devices {
+			if t.Survives != Never && !d.lasting() {
+				return nil, fmt.Errorf("%s has no serial number and no WWID: %s may outlast a reboot, and then the disk would not be known again", d.Name, t.Name)
+			}
+			out = append(out, Knob{Tunable: t.Name, Device: &d})
+		}
+		return out, nil
+	}
+}
+
+func orElse(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// refused is a setting that the target does not have, or that cannot be read.
+func refused(field string, err error) *trial.Failure {
+	f := &trial.Failure{Class: trial.InvalidSpec, Field: field, Message: err.Error(), Err: err}
+	switch _, missing := errors.AsType[*MissingError](err); {
+	case missing:
+		f.Remedy = "install it on the node, or leave the tunable out"
+	case errors.Is(err, os.ErrPermission):
+		f.Class, f.Remedy = trial.TargetUnusable, "run as root"
+	default:
+		f.Remedy = "storagebench tunables --target PATH shows what a target has"
+	}
+	return f
+}

@@ -1,0 +1,242 @@
+package tunabletest
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"storagebench.io/storagebench/internal/tunable"
+)
+
+// Kernel is a machine. It is not for use by several goroutines.
+type Kernel struct {
+	// Refuse, if set, is asked before each write, and fails it.
+	Refuse func(name string) error
+
+	boots   int
+	diskSeq int
+	disks   map[string]*disk
+	node    map[string]string // vm settings by path, parameters by path
+	arcMin  string
+	arcMax  string
+	zfs     map[string]*dataset
+}
+
+type disk struct {
+	name, number, seq, wwid, backing, offset string
+	attributes                               map[string]string // like queue/scheduler
+	// drive is whether the cache of the drive itself is on; the kernel's view of it is
+	// an attribute.
+	drive bool
+}
+
+var _ tunable.Files = (*Kernel)(nil)
+
+// New returns a machine that has just booted, without disks.
+func New() *Kernel {
+	k := &Kernel{disks: map[string]*disk{}, zfs: map[string]*dataset{}}
+	k.boot()
+	return k
+}
+
+// Host of the machine.
+func (k *Kernel) Host() tunable.Host {
+	return tunable.Host{Files: k, Run: k.run}
+}
+
+// Where things are.
+const (
+	vm         = "/proc/sys/vm/"
+	parameters = "/sys/module/zfs/parameters/"
+	arcstats   = "/proc/spl/kstat/zfs/arcstats"
+	bootID     = "/proc/sys/kernel/random/boot_id"
+	block      = "/sys/block/"
+	autoMax    = "2147483648"
+	autoMin    = "134217728"
+)
+
+func (k *Kernel) boot() {
+	k.boots++
+	k.node = map[string]string{
+		vm + "dirty_background_ratio": "10", vm + "dirty_background_bytes": "0",
+		vm + "dirty_ratio": "20", vm + "dirty_bytes": "0",
+		vm + "dirty_expire_centisecs": "3000", vm + "dirty_writeback_centisecs": "500", vm + "vfs_cache_pressure": "100",
+		parameters + "zfs_nocacheflush": "0", parameters + "zfs_txg_timeout": "5",
+		parameters + "zfs_arc_max": "0", parameters + "zfs_arc_min": "0", parameters + "zfs_vdev_max_active": "1000",
+	}
+	k.arcMin, k.arcMax = autoMin, autoMax
+}
+
+// Attach adds a disk. One without a WWID cannot be known again after a boot.
+func (k *Kernel) Attach(name, number, wwid string) {
+	k.diskSeq++
+	d := &disk{name: name, number: number, wwid: wwid, drive: true}
+	k.disks[name] = d
+	k.start(d)
+}
+
+// Loop adds a loop device on a file.
+func (k *Kernel) Loop(name, number, backing string) {
+	k.Attach(name, number, "")
+	k.disks[name].backing = backing
+}
+
+// start gives a disk the settings that it has when the kernel first sees it.
+func (k *Kernel) start(d *disk) {
+	k.diskSeq++
+	d.seq = strconv.Itoa(k.diskSeq)
+	d.attributes = map[string]string{
+		"queue/scheduler": "none", "queue/nr_requests": "128", "queue/read_ahead_kb": "2560", "queue/write_cache": "write back",
+		"queue/nomerges": "0", "queue/rq_affinity": "1", "queue/wbt_lat_usec": "2000", "queue/max_sectors_kb": "1280",
+	}
+	if strings.HasPrefix(d.name, "sd") {
+		d.attributes["device/queue_depth"] = "32"
+		d.attributes["device/vendor"] = "ATA     "
+		d.attributes["device/scsi_disk/0:0:0:0/cache_type"] = "write back"
+		if !d.drive {
+			d.setView("write through")
+		}
+	}
+}
+
+func (d *disk) setView(cacheType string) {
+	d.attributes["device/scsi_disk/0:0:0:0/cache_type"] = cacheType
+	d.attributes["queue/write_cache"] = "write through"
+	if cacheType == "write back" {
+		d.attributes["queue/write_cache"] = "write back"
+	}
+	d.limits()
+}
+
+// limits of the queue were changed: read-ahead follows.
+func (d *disk) limits() {
+	if n, err := strconv.Atoi(d.attributes["queue/max_sectors_kb"]); err == nil {
+		d.attributes["queue/read_ahead_kb"] = strconv.Itoa(2 * n)
+	}
+}
+
+// Detach removes a disk.
+func (k *Kernel) Detach(name string) { delete(k.disks, name) }
+
+// Eject takes the file out of a loop device, which keeps the settings of its queue.
+func (k *Kernel) Eject(name string) {
+	k.diskSeq++
+	k.disks[name].seq, k.disks[name].backing = strconv.Itoa(k.diskSeq), ""
+}
+
+// Reboot boots the machine anew. What is volatile is lost, and disks get the names
+// that names gives for their old ones.
+func (k *Kernel) Reboot(names map[string]string) {
+	k.boot()
+	old := k.disks
+	k.disks = map[string]*disk{}
+	for _, name := range slices.Sorted(maps.Keys(old)) {
+		d := old[name]
+		to := name
+		if names[name] != "" {
+			to = names[name]
+		}
+		d.name, d.number = to, old[to].number // numbers go with names
+		k.disks[to] = d
+	}
+	for _, name := range slices.Sorted(maps.Keys(k.disks)) {
+		k.start(k.disks[name])
+	}
+}
+
+// Unload removes the zfs module.
+func (k *Kernel) Unload() {
+	maps.DeleteFunc(k.node, func(name, _ string) bool { return strings.HasPrefix(name, parameters) })
+}
+
+// Set changes a file as an administrator would. It panics if the kernel refuses.
+func (k *Kernel) Set(name, value string) {
+	refuse := k.Refuse
+	k.Refuse = nil
+	if err := k.WriteFile(name, []byte(value)); err != nil {
+		panic(err)
+	}
+	k.Refuse = refuse
+}
+
+// Get reads a file.
+func (k *Kernel) Get(name string) string {
+	b, err := k.ReadFile(name)
+	if err != nil {
+		panic(err)
+	}
+	return strings.TrimSpace(string(b))
+}
+
+func missing(op, name string) error { return &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist} }
+
+// ReadFile reads a file as the kernel shows it.
+func (k *Kernel) ReadFile(name string) ([]byte, error) {
+	switch name {
+	case bootID:
+		return fmt.Appendf(nil, "boot-%d\n", k.boots), nil
+	case arcstats:
+		return fmt.Appendf(nil, "9 1 0x01 147 39984 3 4\nname type data\nc 4 1\nc_min 4 %s\nc_max 4 %s\n", k.arcMin, k.arcMax), nil
+	}
+	if v, ok := k.node[name]; ok {
+		return []byte(v + "\n"), nil
+	}
+	d, attribute := k.disk(name)
+	if d == nil {
+		return nil, missing("open", name)
+	}
+	v, ok := d.attributes[attribute]
+	switch attribute {
+	case "dev":
+		v, ok = d.number, true
+	case "diskseq":
+		v, ok = d.seq, true
+	case "wwid":
+		v, ok = d.wwid, d.wwid != ""
+	case "loop/backing_file":
+		v, ok = d.backing, d.backing != ""
+	case "loop/offset":
+		v, ok = d.offset, d.offset != ""
+	case "queue/scheduler":
+		v = strings.Replace("none mq-deadline kyber bfq ", v+" ", "["+v+"] ", 1)
+	}
+	if !ok {
+		return nil, missing("open", name)
+	}
+	return []byte(v + "\n"), nil
+}
+
+func (k *Kernel) disk(path string) (*disk, string) {
+	rest, ok := strings.CutPrefix(path, block)
+	if !ok {
+		return nil, ""
+	}
+	name, attribute, _ := strings.Cut(rest, "/")
+	return k.disks[name], attribute
+}
+
+// ReadDir lists the directories that are listed.
+func (k *Kernel) ReadDir(name string) ([]string, error) {
+	switch {
+	case name+"/" == block:
+		return slices.Sorted(maps.Keys(k.disks)), nil
+	case name+"/" == parameters:
+		if _, ok := k.node[parameters+"zfs_nocacheflush"]; ok {
+			return []string{"zfs_nocacheflush"}, nil
+		}
+	default:
+		d, dir := k.disk(name)
+		if d != nil && dir == "device/scsi_disk" && d.attributes["device/scsi_disk/0:0:0:0/cache_type"] != "" {
+			return []string{"0:0:0:0"}, nil
+		}
+	}
+	return nil, missing("open", name)
+}
+
+func invalid(name string) error {
+	return &fs.PathError{Op: "write", Path: name, Err: syscall.EINVAL}
+}

@@ -1,0 +1,132 @@
+package tunabletest
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// WriteFile does what the kernel does when a file is written.
+func (k *Kernel) WriteFile(name string, data []byte) error {
+	if k.Refuse != nil {
+		if err := k.Refuse(name); err != nil {
+			return err
+		}
+	}
+	value := strings.TrimSpace(string(data))
+	if _, ok := k.node[name]; ok {
+		return k.writeNode(name, value)
+	}
+	d, attribute := k.disk(name)
+	if d == nil {
+		return missing("open", name)
+	}
+	if _, ok := d.attributes[attribute]; !ok {
+		return missing("open", name)
+	}
+	return d.write(name, attribute, value)
+}
+
+func (k *Kernel) writeNode(name, value string) error {
+	n, err := strconv.ParseUint(value, 10, 64)
+	if err != nil {
+		return invalid(name)
+	}
+	switch leaf := name[strings.LastIndex(name, "/")+1:]; leaf {
+	case "dirty_bytes", "dirty_background_bytes":
+		if n < 8192 && leaf == "dirty_bytes" || n < 1 {
+			return invalid(name)
+		}
+		k.switchOff(name, "bytes", "ratio", value)
+	case "dirty_ratio", "dirty_background_ratio":
+		if n > 100 {
+			return invalid(name)
+		}
+		k.switchOff(name, "ratio", "bytes", value)
+	case "zfs_arc_max":
+		if n >= 64<<20 && n > number(k.arcMin) {
+			k.arcMax = value
+		}
+	case "zfs_arc_min":
+		if n >= 32<<20 && n <= number(k.arcMax) {
+			k.arcMin = value
+		}
+	}
+	k.node[name] = value
+	return nil
+}
+
+// switchOff sets the other setting of a pair to 0 if this one changes.
+func (k *Kernel) switchOff(name, own, other, value string) {
+	if k.node[name] != value {
+		k.node[strings.TrimSuffix(name, own)+other] = "0"
+	}
+}
+
+func number(s string) uint64 {
+	n, _ := strconv.ParseUint(s, 10, 64) // only numbers come here
+	return n
+}
+
+func (d *disk) write(name, attribute, value string) error {
+	n, err := strconv.Atoi(value)
+	isNumber := err == nil && n >= 0
+	switch attribute {
+	case "queue/scheduler":
+		if !slices.Contains([]string{"none", "mq-deadline", "kyber", "bfq"}, value) {
+			return invalid(name)
+		}
+		if value == d.attributes[attribute] {
+			return nil
+		}
+		d.attributes["queue/nr_requests"] = "256"
+		if value == "none" {
+			d.attributes["queue/nr_requests"] = "128"
+		}
+	case "queue/nr_requests":
+		if !isNumber || d.attributes["queue/scheduler"] == "none" && n > 128 {
+			return invalid(name)
+		}
+		value = strconv.Itoa(max(n, 4))
+	case "queue/write_cache":
+		if value != "write back" && value != "write through" {
+			return invalid(name)
+		}
+		d.attributes[attribute] = value
+		d.limits()
+	case "queue/max_sectors_kb":
+		if !isNumber || n < 4 || n > 1280 {
+			return invalid(name)
+		}
+		d.attributes[attribute] = value
+		d.limits()
+	case "queue/read_ahead_kb":
+		if !isNumber {
+			return invalid(name)
+		}
+		value = strconv.Itoa(n / 4 * 4)
+	case "device/queue_depth":
+		if !isNumber || n < 1 || n > 64 {
+			return invalid(name)
+		}
+	case "device/scsi_disk/0:0:0:0/cache_type":
+		view, only := strings.CutPrefix(value, "temporary ")
+		if view != "write back" && view != "write through" && view != "none" {
+			return invalid(name)
+		}
+		if !only {
+			d.drive = view == "write back"
+		}
+		d.setView(view)
+		return nil
+	default:
+		if !isNumber {
+			return invalid(name)
+		}
+	}
+	d.attributes[attribute] = value
+	return nil
+}
+
+// DriveCache says whether the cache of the drive itself is on.
+func (k *Kernel) DriveCache(name string) bool { return k.disks[name].drive }

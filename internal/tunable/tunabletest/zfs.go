@@ -1,0 +1,129 @@
+package tunabletest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"storagebench.io/storagebench/internal/tunable"
+)
+
+// dataset of a pool. A property that is not in it is inherited.
+type dataset struct {
+	guid     string
+	local    map[string]string
+	received map[string]string
+}
+
+// PoolGUID is that of every pool.
+const PoolGUID = "1000"
+
+// Create makes a dataset.
+func (k *Kernel) Create(name, guid string) {
+	k.zfs[name] = &dataset{guid: guid, local: map[string]string{}, received: map[string]string{}}
+}
+
+// Destroy removes one.
+func (k *Kernel) Destroy(name string) { delete(k.zfs, name) }
+
+// Rename gives one another name.
+func (k *Kernel) Rename(from, to string) {
+	k.zfs[to] = k.zfs[from]
+	delete(k.zfs, from)
+}
+
+// Receive gives a property a value that came with a stream.
+func (k *Kernel) Receive(name, property, value string) { k.zfs[name].received[property] = value }
+
+// ZFS runs the zfs of an administrator. It panics if that fails.
+func (k *Kernel) ZFS(args ...string) string {
+	out, err := k.run(context.Background(), append([]string{"zfs"}, args...))
+	if err != nil {
+		panic(err)
+	}
+	return strings.TrimSpace(out)
+}
+
+var defaults = map[string]string{
+	"sync": "standard", "recordsize": "131072", "compression": "on", "atime": "on", "logbias": "latency", "primarycache": "all",
+}
+
+func (k *Kernel) property(name, property string) (value, source string) {
+	for at := name; at != ""; {
+		d := k.zfs[at]
+		if d != nil {
+			own := "local"
+			v, ok := d.local[property]
+			if !ok {
+				own = "received"
+				v, ok = d.received[property]
+			}
+			if ok && at == name {
+				return v, own
+			}
+			if ok {
+				return v, "inherited from " + at
+			}
+		}
+		cut := strings.LastIndex(at, "/")
+		if cut < 0 {
+			break
+		}
+		at = at[:cut]
+	}
+	return defaults[property], "default"
+}
+
+// run is zfs and zpool, as far as the package tunable calls them, and hdparm and
+// nvme of a machine on which they are not installed.
+func (k *Kernel) run(_ context.Context, argv []string) (string, error) {
+	line := strings.Join(argv, " ")
+	last := argv[len(argv)-1]
+	d := k.zfs[last]
+	switch {
+	case argv[0] == "zpool" && strings.HasPrefix(line, "zpool get -H -p -o value guid"):
+		if len(k.zfs) == 0 {
+			return "", nil
+		}
+		return PoolGUID + "\n", nil
+	case line == "zfs get -H -p -o name,value -t filesystem,volume guid":
+		var out strings.Builder
+		for _, name := range slices.Sorted(maps.Keys(k.zfs)) {
+			fmt.Fprintf(&out, "%s\t%s\n", name, k.zfs[name].guid)
+		}
+		return out.String(), nil
+	case argv[0] != "zfs":
+		return "", &tunable.MissingError{Program: argv[0], Err: errors.New("not in this machine")}
+	case d == nil:
+		return "", fmt.Errorf("cannot open '%s': dataset does not exist", last)
+	case strings.HasPrefix(line, "zfs get -H -p -o value guid "):
+		return d.guid + "\n", nil
+	case strings.HasPrefix(line, "zfs get -H -p -o value,source "):
+		if defaults[argv[6]] == "" {
+			return "", fmt.Errorf("bad property list: invalid property '%s'", argv[6])
+		}
+		value, source := k.property(last, argv[6])
+		return value + "\t" + source + "\n", nil
+	case argv[1] == "set" && len(argv) == 4:
+		name, value, _ := strings.Cut(argv[2], "=")
+		if k.Refuse != nil {
+			if err := k.Refuse(name); err != nil {
+				return "", err
+			}
+		}
+		d.local[name] = value
+		return "", nil
+	case argv[1] == "inherit":
+		name := argv[len(argv)-2]
+		delete(d.local, name)
+		if argv[2] != "-S" {
+			delete(d.received, name)
+		}
+		return "", nil
+	default:
+		return "", fmt.Errorf("this zfs does not know: %s", line)
+	}
+}
