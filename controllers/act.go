@@ -42,6 +42,11 @@ func (r *StorageBenchmarkReconciler) act(ctx context.Context, b *v1alpha1.Storag
 			abandon(b, action)
 		case progress.CleanUp:
 			err = r.deleteJob(ctx, o.jobs[action.Worker])
+		case progress.Restore:
+			var trouble *progress.Trouble
+			if trouble, err = r.restoreNode(ctx, b, action.Node); err == nil {
+				r.sayRestoring(b, trouble)
+			}
 		case progress.Conclude:
 			err = r.conclude(ctx, b, o)
 		}
@@ -86,6 +91,9 @@ func (r *StorageBenchmarkReconciler) startWorker(ctx context.Context, b *v1alpha
 	}
 	if err := r.makeOwned(ctx, b, o, in, job, left+grantSpare); err != nil {
 		return err
+	}
+	if p.SetsTunables() && unrestored(b, worker.Node) {
+		return nil // when this stands in the status, the Job is let go
 	}
 	before := job.DeepCopy()
 	job.Spec.Suspend = new(false)
@@ -209,7 +217,7 @@ func (r *StorageBenchmarkReconciler) deleteJob(ctx context.Context, job *batchv1
 }
 
 // clear deletes every Job of the benchmark, of any run, and when they are gone
-// gives its nodes back. It reads past the cache, as it may be the last chance.
+// restores its nodes and gives them back. It reads past the cache, as it may be the last chance.
 func (r *StorageBenchmarkReconciler) clear(ctx context.Context, b *v1alpha1.StorageBenchmark) (clean bool, err error) {
 	jobs := &batchv1.JobList{}
 	if err := r.Live.List(ctx, jobs, client.InNamespace(b.Namespace), client.MatchingLabels{jobspec.LabelBenchmark: b.Name}); err != nil {
@@ -230,6 +238,9 @@ func (r *StorageBenchmarkReconciler) clear(ctx context.Context, b *v1alpha1.Stor
 	}
 	if !clean {
 		return false, nil
+	}
+	if clean, err := r.restoreAll(ctx, b); err != nil || !clean {
+		return false, err
 	}
 	leases := &coordinationv1.LeaseList{}
 	if err := r.Live.List(ctx, leases, client.InNamespace(r.Namespace), client.MatchingLabels{jobspec.LabelManagedBy: jobspec.ManagedBy}); err != nil {

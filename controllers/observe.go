@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,7 +51,7 @@ func (r *StorageBenchmarkReconciler) observe(ctx context.Context, b *v1alpha1.St
 	}
 	for i := range run.Workers {
 		w := &run.Workers[i]
-		seen := progress.Worker{Name: w.Name, Node: w.Node, Phase: progress.Phase(w.Phase), Job: jobState(o.jobs[w.Name])}
+		seen := progress.Worker{Name: w.Name, Node: w.Node, Phase: progress.Phase(w.Phase), Job: jobState(o.jobs[w.Name]), Unrestored: slices.Contains(run.Unrestored, w.Node)}
 		if seen.Job == progress.JobActive && !seen.Phase.Final() {
 			if err := r.observePod(ctx, b, o, w, &seen); err != nil {
 				return nil, err

@@ -51,6 +51,9 @@ func runKeys(b *v1alpha1.StorageBenchmark) trial.Keys {
 func (r *StorageBenchmarkReconciler) settle(ctx context.Context, b *v1alpha1.StorageBenchmark, o *observed, action progress.Action) error {
 	w := workerStatus(b, action.Worker)
 	receipt := lastReceipt(o.pods[w.Name])
+	if saysRestored(newest(o.pods[w.Name])) {
+		restored(b, w.Node)
+	}
 	w.Attempts = int32(len(o.pods[w.Name]))
 	if receipt == nil {
 		summary, err := r.readSummary(ctx, b, o, w.Name)
@@ -91,6 +94,16 @@ func abandon(b *v1alpha1.StorageBenchmark, action progress.Action) {
 
 func timeoutMessage(b *v1alpha1.StorageBenchmark) string {
 	return fmt.Sprintf("spec.timeout: the run took longer than %s; raise it, or ask for fewer trials or nodes", b.Spec.Timeout.Duration)
+}
+
+// saysRestored says that a Pod's own receipt, and not that of one before it, tells of
+// settings that were put back.
+func saysRestored(pod *corev1.Pod) bool {
+	if pod == nil {
+		return false
+	}
+	receipt := lastReceipt([]corev1.Pod{*pod})
+	return receipt != nil && receipt.Restored
 }
 
 // lastReceipt returns the newest receipt of a worker's Pods, which are known by

@@ -15,6 +15,7 @@ import (
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/internal/plan"
+	"storagebench.io/storagebench/internal/policy"
 )
 
 // Options are what the controllers are told from outside.
@@ -24,7 +25,9 @@ type Options struct {
 	Settings  jobspec.Settings
 	Host      HostAccess
 	Engines   plan.Checker
-	Clock     clock.PassiveClock
+	// Tunables is the catalogue that policies speak of.
+	Tunables policy.Catalogue
+	Clock    clock.PassiveClock
 }
 
 // Scheme knows the kinds that the controllers use.
@@ -70,6 +73,7 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		Namespace: o.Namespace,
 		Buckets:   buckets,
 		Engines:   o.Engines,
+		Tunables:  o.Tunables,
 		Settings:  o.Settings,
 		Host:      o.Host,
 		Events:    mgr.GetEventRecorder("storagebench"),

@@ -40,7 +40,11 @@ func (r *StorageBenchmarkReconciler) startRun(ctx context.Context, b *v1alpha1.S
 		return err
 	}
 	run := plan.RunID(b)
-	p, err := plan.Build(plan.Input{Benchmark: b, Run: run, Nodes: nodes, Modes: modes, Engines: r.Engines})
+	variants, err := r.permit(ctx, b, nodes)
+	if err != nil {
+		return err
+	}
+	p, err := plan.Build(plan.Input{Benchmark: b, Run: run, Nodes: nodes, Modes: modes, Variants: variants, Engines: r.Engines})
 	if err != nil {
 		return err
 	}
@@ -76,7 +80,11 @@ func (r *StorageBenchmarkReconciler) buildPlan(ctx context.Context, b *v1alpha1.
 			nodes = append(nodes, w.Node)
 		}
 	}
-	return plan.Build(plan.Input{Benchmark: b, Run: b.Status.Run.ID, Nodes: nodes, Modes: modes, Engines: r.Engines})
+	variants, err := r.permit(ctx, b, nodes)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Build(plan.Input{Benchmark: b, Run: b.Status.Run.ID, Nodes: nodes, Modes: modes, Variants: variants, Engines: r.Engines})
 }
 
 func (r *StorageBenchmarkReconciler) resultStore(ctx context.Context, b *v1alpha1.StorageBenchmark) (*v1alpha1.ResultStore, error) {

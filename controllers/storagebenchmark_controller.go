@@ -25,6 +25,7 @@ import (
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/internal/plan"
+	"storagebench.io/storagebench/internal/policy"
 	"storagebench.io/storagebench/internal/progress"
 	"storagebench.io/storagebench/internal/status"
 	"storagebench.io/storagebench/internal/trial"
@@ -64,6 +65,7 @@ type StorageBenchmarkReconciler struct {
 	Namespace string
 	Buckets   *Buckets
 	Engines   plan.Checker
+	Tunables  policy.Catalogue
 	Settings  jobspec.Settings
 	Host      HostAccess
 	Events    events.EventRecorder
@@ -125,7 +127,9 @@ func (r *StorageBenchmarkReconciler) step(ctx context.Context, b *v1alpha1.Stora
 	}
 	if b.Spec.Suspend || !current {
 		if clean, err := r.clear(ctx, b); err != nil || !clean {
-			r.writer(b).Underway(v1alpha1.ReasonPending, "removing the Jobs and volumes of the last run")
+			if !r.beingRestored(b) {
+				r.writer(b).Underway(v1alpha1.ReasonPending, "removing the Jobs and volumes of the last run")
+			}
 			return time.Second, err
 		}
 	}
@@ -149,6 +153,7 @@ func (r *StorageBenchmarkReconciler) step(ctx context.Context, b *v1alpha1.Stora
 	}
 	decision := progress.Decide(observed.world)
 	r.say(b, decision)
+	r.sayTunables(b, decision.Reason == progress.ReasonRestoring)
 	return decision.Again, r.act(ctx, b, observed, decision)
 }
 
@@ -181,7 +186,9 @@ func (r *StorageBenchmarkReconciler) finalize(ctx context.Context, b *v1alpha1.S
 	before := b.DeepCopy()
 	clean, err := r.clear(ctx, b)
 	if err != nil || !clean {
-		r.writer(b).Underway(v1alpha1.ReasonDeleting, "removing the benchmark's Jobs and volumes")
+		if !r.beingRestored(b) {
+			r.writer(b).Underway(v1alpha1.ReasonDeleting, "removing the benchmark's Jobs and volumes")
+		}
 		return r.writeStatus(ctx, before, b, time.Second, err)
 	}
 	controllerutil.RemoveFinalizer(b, Finalizer)

@@ -23,6 +23,10 @@ const (
 	ConditionResultsStored = "ResultsStored"
 )
 
+// ConditionTunablesRestored is normal-true: every setting that the benchmark has changed
+// on a node is what it was before. It is there once a benchmark with tunables has begun.
+const ConditionTunablesRestored = "TunablesRestored"
+
 // ConditionAvailable is the condition of a ResultStore. It is normal-true: an
 // object could be written, read back and deleted under the store's prefix when
 // that was last tried.
@@ -71,18 +75,37 @@ const (
 	// ReasonVolumeNotReady: the volume could not be attached or mounted.
 	ReasonVolumeNotReady = "VolumeNotReady"
 
-	ReasonTargetTooSmall     = "TargetTooSmall"
-	ReasonTargetHoldsData    = "TargetHoldsData"
-	ReasonTargetUnusable     = "TargetUnusable"
-	ReasonNoSpace            = "NoSpace"
-	ReasonEngineRefused      = "EngineRefused"
-	ReasonWorkloadFailed     = "WorkloadFailed"
-	ReasonResultsNotStored   = "ResultsNotStored"
-	ReasonWorkerLost         = "WorkerLost"
-	ReasonTimedOut           = "TimedOut"
-	ReasonInternalError      = "InternalError"
-	ReasonPlanTampered       = "PlanTampered"
+	ReasonTargetTooSmall   = "TargetTooSmall"
+	ReasonTargetHoldsData  = "TargetHoldsData"
+	ReasonTargetUnusable   = "TargetUnusable"
+	ReasonNoSpace          = "NoSpace"
+	ReasonEngineRefused    = "EngineRefused"
+	ReasonWorkloadFailed   = "WorkloadFailed"
+	ReasonResultsNotStored = "ResultsNotStored"
+	ReasonWorkerLost       = "WorkerLost"
+	ReasonTimedOut         = "TimedOut"
+	ReasonInternalError    = "InternalError"
+	ReasonPlanTampered     = "PlanTampered"
+
+	// ReasonTunableNotPermitted: no TunablePolicy permits a tunable of the spec.
+	ReasonTunableNotPermitted = "TunableNotPermitted"
+	// ReasonTunableNotApplied: the node did not take a setting; what was set was put back.
+	ReasonTunableNotApplied  = "TunableNotApplied"
 	ReasonInvalidCredentials = "InvalidCredentials"
+)
+
+// Reasons of the condition TunablesRestored.
+const (
+	// ReasonChanged: a worker measures with settings that it has changed.
+	ReasonChanged = "Changed"
+	// ReasonRestoring: a worker did not show that it has put them back; a Job does.
+	ReasonRestoring = "Restoring"
+	// ReasonNodeAway: the node is not there to be restored; it will be when it is back.
+	ReasonNodeAway = "NodeAway"
+	// ReasonTunablesNotRestored: a setting could not be put back; the message says which.
+	ReasonTunablesNotRestored = "TunablesNotRestored"
+	// ReasonRestored: all of them are what they were.
+	ReasonRestored = "Restored"
 )
 
 // Reasons of the condition Available of a ResultStore, besides

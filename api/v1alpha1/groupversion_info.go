@@ -15,6 +15,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion,
 		&StorageBenchmark{}, &StorageBenchmarkList{},
 		&ResultStore{}, &ResultStoreList{},
+		&TunablePolicy{}, &TunablePolicyList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

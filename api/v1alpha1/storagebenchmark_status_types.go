@@ -12,7 +12,7 @@ type StorageBenchmarkStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions: Ready, Reconciling, Stalled, ResultsStored (their reasons are
+	// conditions: Ready, Reconciling, Stalled, ResultsStored, TunablesRestored (their reasons are
 	// in docs/reference/conditions.md).
 	// +optional
 	// +listType=map
@@ -86,6 +86,14 @@ type RunStatus struct {
 	// +optional
 	TrialsStored int32 `json:"trialsStored,omitempty"`
 
+	// unrestored are the nodes whose settings a worker may have changed and has not
+	// shown to have put back.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=1000
+	// +kubebuilder:validation:items:MaxLength=253
+	Unrestored []string `json:"unrestored,omitempty"`
+
 	// workers are the (target, node) pairs of the run, in the order they run in.
 	// +optional
 	// +listType=map
@@ -149,7 +157,7 @@ type WorkerStatus struct {
 	Message string `json:"message,omitempty"`
 }
 
-// SummaryRow is what one workload measured on one target and node.
+// SummaryRow is what one workload measured with one variant on one target and node.
 type SummaryRow struct {
 	// target name.
 	// +required
@@ -168,6 +176,11 @@ type SummaryRow struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Node string `json:"node"`
+
+	// variant name, if the benchmark has variants.
+	// +optional
+	// +kubebuilder:validation:MaxLength=40
+	Variant string `json:"variant,omitempty"`
 
 	// trials is the number of trials that were measured (n).
 	// +required

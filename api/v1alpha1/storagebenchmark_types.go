@@ -35,6 +35,15 @@ type StorageBenchmarkSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	Workloads []Workload `json:"workloads"`
 
+	// variants are ways in which the storage is set, each of which every workload is
+	// measured with. The first is the control, with which the others are compared.
+	// They alternate within each repeat. Default: one, the storage as it is.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	Variants []Variant `json:"variants,omitempty"`
+
 	// trials says how often each workload is repeated on each target and node.
 	// +optional
 	// +kubebuilder:default={}

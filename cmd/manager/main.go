@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"storagebench.io/storagebench/controllers"
+	"storagebench.io/storagebench/internal/tunable"
 	"storagebench.io/storagebench/internal/workload/engines"
 )
 
@@ -37,7 +38,7 @@ func main() {
 }
 
 func command() *cobra.Command {
-	o := options{Options: controllers.Options{Engines: engines.All(), Clock: clock.RealClock{}}}
+	o := options{Options: controllers.Options{Engines: engines.All(), Tunables: tunable.Rules{}, Clock: clock.RealClock{}}}
 	cmd := &cobra.Command{
 		Use:           "manager",
 		Short:         "The storagebench operator",

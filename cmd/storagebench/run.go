@@ -18,6 +18,7 @@ import (
 	"storagebench.io/storagebench/internal/plan"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/runner"
+	"storagebench.io/storagebench/internal/runner/journal"
 	"storagebench.io/storagebench/internal/stats"
 	"storagebench.io/storagebench/internal/store/dir"
 	"storagebench.io/storagebench/internal/trial"
@@ -137,7 +138,11 @@ func prepareRun(ctx context.Context, f runFlags) (*localRun, error) {
 	if strings.Trim(runID, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || len(runID) > 80 {
 		return nil, usage(fmt.Errorf("--run-id %q: use up to 80 small letters, digits and -", runID))
 	}
-	p, err := plan.Build(plan.Input{Benchmark: b, Run: runID, Nodes: []string{host}, Modes: modes, Engines: engines.All()})
+	variants, err := ownVariants(b)
+	if err != nil {
+		return nil, err
+	}
+	p, err := plan.Build(plan.Input{Benchmark: b, Run: runID, Nodes: []string{host}, Modes: modes, Variants: variants, Engines: engines.All()})
 	if err != nil {
 		return nil, err
 	}
@@ -180,6 +185,7 @@ func (r *localRun) workers(ctx context.Context, stderr io.Writer) error {
 		receipt := runner.Run(ctx, runner.Options{
 			Plan: r.plan, Worker: w.Name, TargetPath: r.paths[w.Target], Objects: r.store,
 			Spool: filepath.Join(work, "spool"), Scratch: filepath.Join(work, "scratch"),
+			Journal: journal.DefaultDir,
 			Engines: engines.All(), Timeout: max(time.Second, time.Until(deadline)), Version: version(),
 			Clock: runner.SystemClock{}, Log: slog.New(progress.logHandler()),
 			Progress: func(e runner.Event) { progress.event(w.Target, e) },

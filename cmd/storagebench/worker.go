@@ -14,6 +14,7 @@ import (
 	"storagebench.io/storagebench/internal/runner"
 	"storagebench.io/storagebench/internal/store/presigned"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/tunable"
 	"storagebench.io/storagebench/internal/workload/engines"
 )
 
@@ -21,6 +22,7 @@ import (
 type workerFlags struct {
 	plan, planDigest, worker, targetPath string
 	grant, spool, scratch, receipt       string
+	journal                              string
 	timeout                              time.Duration
 }
 
@@ -53,6 +55,7 @@ and stored; 1 failed; 2 bad input; 143 stopped, to be carried on.`,
 	flags.StringVar(&f.spool, "spool", "", "directory for results that are not uploaded yet")
 	flags.StringVar(&f.scratch, "scratch", "", "directory for the tools' own files")
 	flags.StringVar(&f.receipt, "receipt", "", "file for the receipt, such as /dev/termination-log")
+	flags.StringVar(&f.journal, "journal", "", "directory of the node's journal of changed settings, for a plan with tunables")
 	flags.DurationVar(&f.timeout, "timeout", 0, "when to stop measuring; 0: never")
 	return cmd
 }
@@ -99,6 +102,7 @@ func workerOptions(f workerFlags, log *slog.Logger) (runner.Options, error) {
 		Plan: p, Worker: f.worker, TargetPath: f.targetPath, Objects: objects,
 		Spool: f.spool, Scratch: f.scratch, Engines: engines.All(), Timeout: f.timeout,
 		Version: version(), Clock: runner.SystemClock{}, Log: log,
+		Journal: f.journal, Host: tunable.Host{Prefix: tunable.InHostMounts()},
 		Progress: func(e runner.Event) { logEvent(log, e) },
 	}, nil
 }

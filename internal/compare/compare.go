@@ -37,11 +37,20 @@ type Comparison struct {
 type RowKey struct {
 	Target   string `json:"target"`
 	Workload string `json:"workload"`
+	Variant  string `json:"variant,omitempty"`
 	Node     string `json:"node"`
 }
 
-// String is target/workload/node, for people.
-func (k RowKey) String() string { return k.Target + "/" + k.Workload + "/" + k.Node }
+// String is target/workload/node, for people, with the variant behind the workload.
+func (k RowKey) String() string { return k.Target + "/" + k.cell() + "/" + k.Node }
+
+// cell is the workload, with the variant behind it if there is one.
+func (k RowKey) cell() string {
+	if k.Variant == "" {
+		return k.Workload
+	}
+	return k.Workload + "." + k.Variant
+}
 
 // Pair of rows.
 type Pair struct {
@@ -129,7 +138,9 @@ func notes(which string, s result.Summary) []string {
 	return out
 }
 
-func key(r result.Row) RowKey { return RowKey{Target: r.Target, Workload: r.Workload, Node: r.Node} }
+func key(r result.Row) RowKey {
+	return RowKey{Target: r.Target, Workload: r.Workload, Variant: r.Variant, Node: r.Node}
+}
 
 func list(rows []result.Row) string {
 	if len(rows) == 0 {
@@ -158,8 +169,8 @@ func match(first, second []result.Row) (pairs []rows, onlyFirst, onlySecond []Ro
 		if matched(i) {
 			continue
 		}
-		ours := without(first, a.Workload, matched)
-		theirs := without(second, a.Workload, func(j int) bool { return taken[j] })
+		ours := without(first, a, matched)
+		theirs := without(second, a, func(j int) bool { return taken[j] })
 		if len(ours) == 1 && len(theirs) == 1 {
 			pair(i, theirs[0])
 		}
@@ -179,11 +190,11 @@ func match(first, second []result.Row) (pairs []rows, onlyFirst, onlySecond []Ro
 	return pairs, onlyFirst, onlySecond
 }
 
-// without returns the rows of a workload that have no counterpart yet.
-func without(all []result.Row, workload string, matched func(int) bool) []int {
+// without returns the rows of the same workload and variant that have no counterpart yet.
+func without(all []result.Row, like result.Row, matched func(int) bool) []int {
 	var left []int
 	for k, r := range all {
-		if r.Workload == workload && !matched(k) {
+		if r.Workload == like.Workload && r.Variant == like.Variant && !matched(k) {
 			left = append(left, k)
 		}
 	}

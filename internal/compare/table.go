@@ -17,7 +17,7 @@ func (c Comparison) Table(w io.Writer) error {
 	for _, p := range c.Pairs {
 		for _, m := range p.Metrics {
 			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-				change(p.First.Target, p.Second.Target), change(p.First.Node, p.Second.Node), p.First.Workload,
+				change(p.First.Target, p.Second.Target), change(p.First.Node, p.Second.Node), p.First.cell(),
 				m.Name, m.Better.arrow(), value(m.First), value(m.Second), ratio(m.Ratio), between(m.Low, m.High), m.Verdict.text())
 		}
 	}

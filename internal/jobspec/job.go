@@ -29,6 +29,9 @@ const (
 	grantFile    = "grant.json"
 	workDir      = "/work"
 
+	// JournalDir is where a node keeps the journal of changed settings.
+	JournalDir = "/var/lib/storagebench/journal"
+
 	// deadlineGrace is how much longer than the worker's own timeout the Job
 	// lives, so that the worker ends by itself and stores what it has.
 	deadlineGrace = 2 * time.Minute
@@ -133,7 +136,7 @@ func podSpec(in Input, digest string) corev1.PodSpec {
 			"--receipt", corev1.TerminationMessagePathDefault,
 			"--timeout", strconv.Itoa(int(in.Timeout.Seconds())) + "s",
 		},
-		SecurityContext: containerSecurity(in.Target.Source),
+		SecurityContext: containerSecurity(in.Plan, in.Target.Source),
 		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
 			corev1.ResourceCPU:    resource.MustParse("100m"),
 			corev1.ResourceMemory: resource.MustParse("64Mi"),
@@ -149,6 +152,10 @@ func podSpec(in Input, digest string) corev1.PodSpec {
 	} else {
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: "target", MountPath: path})
 	}
+	if in.Plan.SetsTunables() {
+		container.Args = append(container.Args, "--journal", JournalDir)
+		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: "journal", MountPath: JournalDir})
+	}
 	spec := corev1.PodSpec{
 		RestartPolicy:                 corev1.RestartPolicyNever,
 		AutomountServiceAccountToken:  new(false),
@@ -156,8 +163,10 @@ func podSpec(in Input, digest string) corev1.PodSpec {
 		TerminationGracePeriodSeconds: new(int64(30)),
 		Tolerations:                   in.Tolerations,
 		Affinity:                      onNode(in.Worker.Node),
-		SecurityContext:               podSecurity(in.Target),
-		Containers:                    []corev1.Container{container},
+		SecurityContext:               podSecurity(in.Plan, in.Target),
+		// For the host's own zfs program, which must fit the host's kernel.
+		HostPID:    in.Plan.SetsTunables(),
+		Containers: []corev1.Container{container},
 		Volumes: []corev1.Volume{
 			{Name: "plan", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}},
 			{Name: "grant", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name, DefaultMode: new(int32(0o440))}}},
@@ -165,10 +174,24 @@ func podSpec(in Input, digest string) corev1.PodSpec {
 			{Name: "target", VolumeSource: targetVolume(in)},
 		},
 	}
-	for _, secret := range in.Settings.ImagePullSecrets {
-		spec.ImagePullSecrets = append(spec.ImagePullSecrets, corev1.LocalObjectReference{Name: secret})
+	if in.Plan.SetsTunables() {
+		spec.Volumes = append(spec.Volumes, journalVolume())
 	}
+	spec.ImagePullSecrets = pullSecrets(in.Settings)
 	return spec
+}
+
+func journalVolume() corev1.Volume {
+	return corev1.Volume{Name: "journal", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{
+		Path: JournalDir, Type: new(corev1.HostPathDirectoryOrCreate),
+	}}}
+}
+
+func pullSecrets(s Settings) (references []corev1.LocalObjectReference) {
+	for _, secret := range s.ImagePullSecrets {
+		references = append(references, corev1.LocalObjectReference{Name: secret})
+	}
+	return references
 }
 
 func targetVolume(in Input) corev1.VolumeSource {
@@ -198,9 +221,9 @@ func onNode(node string) *corev1.Affinity {
 	}}
 }
 
-func podSecurity(target trial.Target) *corev1.PodSecurityContext {
+func podSecurity(p *trial.Plan, target trial.Target) *corev1.PodSecurityContext {
 	seccomp := &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}
-	if NeedsHost(target.Source) {
+	if NeedsHost(target.Source) || p.SetsTunables() {
 		return &corev1.PodSecurityContext{RunAsUser: new(int64(0)), RunAsGroup: new(int64(0)), SeccompProfile: seccomp}
 	}
 	security := &corev1.PodSecurityContext{
@@ -218,9 +241,10 @@ func podSecurity(target trial.Target) *corev1.PodSecurityContext {
 	return security
 }
 
-func containerSecurity(source trial.Source) *corev1.SecurityContext {
-	if source == trial.BlockDevice {
-		// Only a privileged container may open a device that is not a volume.
+func containerSecurity(p *trial.Plan, source trial.Source) *corev1.SecurityContext {
+	if source == trial.BlockDevice || p.SetsTunables() {
+		// Only a privileged container may open a device that is not a volume, or
+		// write to sysfs.
 		return &corev1.SecurityContext{Privileged: new(true), ReadOnlyRootFilesystem: new(true)}
 	}
 	return &corev1.SecurityContext{

@@ -37,6 +37,8 @@ type Input struct {
 	// Modes by target name, for targets whose mode the spec does not tell (an
 	// existing claim) or that are replaced (on the command line).
 	Modes map[string]trial.Mode
+	// Variants of the spec, with where their tunables may be set.
+	Variants []trial.Variant
 	// Engines checks the workloads.
 	Engines Checker
 }
@@ -63,21 +65,16 @@ func Build(in Input) (*trial.Plan, error) {
 		}
 		p.Workloads = append(p.Workloads, workload)
 	}
-	if n := len(p.Workloads) * int(b.Spec.Trials.Min); n > MaxTrials {
-		return nil, invalid("spec.trials.min", fmt.Sprintf("%d workloads × %d trials are %d for each worker, and at most %d are allowed", len(p.Workloads), b.Spec.Trials.Min, n, MaxTrials), "lower trials.min or split the benchmark")
+	if p.Variants = in.Variants; len(p.Variants) != len(b.Spec.Variants) {
+		return nil, fmt.Errorf("plan: %d variants are permitted of %d", len(p.Variants), len(b.Spec.Variants))
+	}
+	if cells := len(p.Cells()); cells*int(b.Spec.Trials.Min) > MaxTrials {
+		return nil, invalid("spec.trials.min", fmt.Sprintf("%d workloads and variants × %d trials are %d for each worker, and at most %d are allowed", cells, b.Spec.Trials.Min, cells*int(b.Spec.Trials.Min), MaxTrials), "lower trials.min or split the benchmark")
 	}
 	if n := len(p.Targets) * len(in.Nodes); n > MaxWorkers {
 		return nil, invalid("spec.placement.nodes", fmt.Sprintf("%d targets × %d nodes are %d workers, and at most %d are allowed", len(p.Targets), len(in.Nodes), n, MaxWorkers), "lower placement.nodes or split the benchmark")
 	}
-	for repeat := 1; repeat <= int(b.Spec.Trials.Min); repeat++ {
-		for _, w := range p.Workloads {
-			p.Trials = append(p.Trials, trial.Trial{
-				ID:       fmt.Sprintf("%s.r%03d", w.Name, repeat),
-				Workload: w.Name,
-				Repeat:   repeat,
-			})
-		}
-	}
+	p.Trials = order(p, int(b.Spec.Trials.Min))
 	for _, node := range in.Nodes {
 		for _, t := range p.Targets {
 			p.Workers = append(p.Workers, trial.Worker{Name: workerName(t.Name, node), Target: t.Name, Node: node})

@@ -2,6 +2,7 @@ package progress
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -11,6 +12,8 @@ const (
 	ReasonStarting = "Starting"
 	ReasonRunning  = "Running"
 	ReasonTimedOut = "TimedOut"
+	// ReasonRestoring: see the API.
+	ReasonRestoring = "Restoring"
 )
 
 // Verb is what to do.
@@ -30,6 +33,8 @@ const (
 	Abandon Verb = "Abandon"
 	// CleanUp deletes the worker's Job and with it all that the Job owns.
 	CleanUp Verb = "CleanUp"
+	// Restore puts back the settings of Node.
+	Restore Verb = "Restore"
 	// Conclude folds the workers' summaries and records the end of the run.
 	Conclude Verb = "Conclude"
 )
@@ -67,6 +72,9 @@ const (
 // Decide returns the next actions.
 func Decide(w World) Decision {
 	if d, busy := cleanUpEnded(w); busy {
+		return d
+	}
+	if d, busy := restore(w); busy {
 		return d
 	}
 	current := next(w)
@@ -126,6 +134,27 @@ func cleanUpEnded(w World) (Decision, bool) {
 		d.Reason, d.Message, d.Again = ReasonRunning, "removing the Job and the volume of worker "+worker.Name, pollStarting
 	}
 	return d, d.Reason != ""
+}
+
+// restore puts the settings of a node back when no Job is there that could: before
+// another worker starts on it, and before the node is given back.
+func restore(w World) (Decision, bool) {
+	for i := range w.Workers {
+		worker := &w.Workers[i]
+		if !worker.Unrestored || jobOn(w, worker.Node) {
+			continue
+		}
+		return Decision{
+			Actions: []Action{{Verb: Restore, Node: worker.Node}},
+			Reason:  ReasonRestoring, Message: "putting the settings of node " + worker.Node + " back",
+			Again: pollStarting,
+		}, true
+	}
+	return Decision{}, false
+}
+
+func jobOn(w World, node string) bool {
+	return slices.ContainsFunc(w.Workers, func(other Worker) bool { return other.Node == node && other.Job != JobMissing })
 }
 
 func next(w World) *Worker {

@@ -43,6 +43,9 @@ type Worker struct {
 	PodRunning bool
 	// Trouble is what keeps the Pod from running, if anything.
 	Trouble *Trouble
+	// Unrestored: settings of its node may have been changed, and nobody has shown
+	// that they were put back.
+	Unrestored bool
 }
 
 // Trouble is an obstacle. Unless it may pass by itself, somebody must remove it.

@@ -19,10 +19,10 @@ func TestCSVHasALineForEachRowAndMetric(t *testing.T) {
 	if err := CSV(&text, s); err != nil {
 		t.Fatal(err)
 	}
-	want := `target,node,workload,metric,unit,n,median,low,high,pooled
-fast,a,"o,ltp",read.iops,1/s,6,1234567.5,900,1100,
-fast,a,"o,ltp",read.latency.p99,seconds,6,0.001,,,0.00125
-slow,,,x.rate,,1,0,,,
+	want := `target,node,workload,variant,metric,unit,n,median,low,high,pooled
+fast,a,"o,ltp",,read.iops,1/s,6,1234567.5,900,1100,
+fast,a,"o,ltp",,read.latency.p99,seconds,6,0.001,,,0.00125
+slow,,,,x.rate,,1,0,,,
 `
 	if text.String() != want {
 		t.Errorf("got\n%s", text.String())

@@ -27,7 +27,7 @@ func Matrix(w io.Writer, s result.Summary) error {
 	for _, row := range s.Rows {
 		grids := gridsOf(row)
 		for _, op := range inOrder(row, grids) {
-			fmt.Fprintf(w, "\n%s of %s on %s at %s: median of %d, by file and record size\n", op, row.Workload, row.Target, row.Node, row.N)
+			fmt.Fprintf(w, "\n%s of %s on %s at %s: median of %d, by file and record size\n", op, strings.TrimSuffix(row.Workload+"."+row.Variant, "."), row.Target, row.Node, row.N)
 			if err := grids[op].write(w); err != nil {
 				return err
 			}

@@ -18,16 +18,25 @@ import (
 // rate, or of the bandwidth of an operation that has no rate.
 func Table(w io.Writer, s result.Summary) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "TARGET\tNODE\tWORKLOAD\tOPERATION\tN\tPER SECOND\t95% INTERVAL\tBANDWIDTH\tP50\tP99\tP99.9")
+	variants := slices.ContainsFunc(s.Rows, func(r result.Row) bool { return r.Variant != "" })
+	fmt.Fprintln(tw, "TARGET\tNODE\tWORKLOAD"+column(variants, "VARIANT")+"\tOPERATION\tN\tPER SECOND\t95% INTERVAL\tBANDWIDTH\tP50\tP99\tP99.9")
 	for _, row := range s.Rows {
 		for _, op := range Operations(row) {
 			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n",
-				row.Target, row.Node, row.Workload, op, row.N,
+				row.Target, row.Node, row.Workload+column(variants, row.Variant), op, row.N,
 				median(row, Rate(row, op), Number), intervalOf(row, op), median(row, op+".bandwidth", BytesPerSecond),
 				percentile(row, op, "p50"), percentile(row, op, "p99"), percentile(row, op, "p99.9"))
 		}
 	}
 	return tw.Flush()
+}
+
+// column is a further column, if there is one.
+func column(there bool, text string) string {
+	if !there {
+		return ""
+	}
+	return "\t" + text
 }
 
 // quantities that are rates, in the order in which they are looked for.
@@ -82,7 +91,7 @@ func Headline(s result.Summary) string {
 		}
 		low, high, p99 := math.Inf(1), 0.0, 0.0
 		for _, row := range s.Rows {
-			if row.Workload != first.Workload {
+			if row.Workload != first.Workload || row.Variant != first.Variant {
 				continue
 			}
 			v := row.Metrics[name].Median

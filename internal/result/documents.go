@@ -95,7 +95,23 @@ type Trial struct {
 	EndedAt   time.Time      `json:"endedAt"`
 	Outcome   Outcome        `json:"outcome"`
 	Failure   *trial.Failure `json:"failure,omitempty"`
+	// Tunables that were set for the trial and put back after it.
+	Tunables []Tunable `json:"tunables,omitempty"`
 	Measurement
+}
+
+// Tunable is a setting of the storage during a trial.
+type Tunable struct {
+	Name string `json:"name"`
+	// On is the device or dataset; empty: the node.
+	On     string `json:"on,omitempty"`
+	Asked  string `json:"asked"`
+	Before string `json:"before"`
+	// During is what was read back when it had been set.
+	During string `json:"during"`
+	// Restored says that it is what it was before, and Restoring how that came.
+	Restored  bool   `json:"restored"`
+	Restoring string `json:"restoring,omitempty"`
 }
 
 // Measurement is what an engine returns of one trial.
@@ -192,9 +208,10 @@ type TrialSummary struct {
 	Failure    *trial.Failure `json:"failure,omitempty"`
 }
 
-// WorkloadPool holds the histograms of all measured trials of a workload, merged.
+// WorkloadPool holds the histograms of all measured trials of a workload with one
+// variant, merged.
 type WorkloadPool struct {
-	Workload   string     `json:"workload"`
+	trial.Cell
 	Histograms Histograms `json:"histograms"`
 }
 
@@ -226,11 +243,13 @@ type Summary struct {
 	Imported *Imported `json:"imported,omitempty"`
 }
 
-// Row is what one workload measured on one target and node.
+// Row is what one workload measured with one variant on one target and node.
 type Row struct {
 	Target   string `json:"target"`
 	Workload string `json:"workload"`
-	Node     string `json:"node"`
+	// Variant is empty in a run without variants.
+	Variant string `json:"variant,omitempty"`
+	Node    string `json:"node"`
 	// N is the number of measured trials.
 	N       int                 `json:"n"`
 	Metrics map[string]Estimate `json:"metrics"`

@@ -18,8 +18,8 @@ func NewWorkerSummary(p *trial.Plan, self trial.Worker) *WorkerSummary {
 		Workloads: []WorkloadPool{},
 		Attempts:  []Attempt{},
 	}
-	for _, w := range p.Workloads {
-		s.Workloads = append(s.Workloads, WorkloadPool{Workload: w.Name, Histograms: Histograms{}})
+	for _, cell := range p.Cells() {
+		s.Workloads = append(s.Workloads, WorkloadPool{Cell: cell, Histograms: Histograms{}})
 	}
 	return s
 }
@@ -37,7 +37,7 @@ func (s *WorkerSummary) Fold(d *Trial, object Object) {
 	if d.Outcome == Measured {
 		t.Metrics, t.Operations = d.Metrics, d.Operations
 		for i := range s.Workloads {
-			if s.Workloads[i].Workload == d.Trial.Workload {
+			if s.Workloads[i].Cell == d.Trial.Cell() {
 				s.Workloads[i].Histograms.Merge(d.Histograms)
 			}
 		}

@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"storagebench.io/storagebench/internal/device"
+	"storagebench.io/storagebench/internal/runner/journal"
 	"storagebench.io/storagebench/internal/store"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/tunable"
 	"storagebench.io/storagebench/internal/workload"
 )
 
@@ -53,6 +55,14 @@ type Options struct {
 	StopGrace time.Duration
 	// Version of storagebench, for the record.
 	Version string
+	// Journal is the directory of the node's journal of changed settings. A plan with
+	// tunables needs one.
+	Journal string
+	// Host reads and writes settings.
+	Host tunable.Host
+	// Hook is told each step of the journal, for tests that end the process there; may
+	// be nil.
+	Hook func(journal.Step)
 
 	System device.System
 	Clock  Clock

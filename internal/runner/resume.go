@@ -31,7 +31,7 @@ func (w *worker) resume(ctx context.Context) error {
 			continue
 		}
 		if d.Outcome == result.Failed {
-			w.failed[t.Workload] = true
+			w.failed[t.Cell()] = true
 		}
 		w.summary.Fold(d, object)
 		w.uploads.stored[object.Key] = true

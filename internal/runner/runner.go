@@ -36,7 +36,9 @@ func Run(ctx context.Context, o Options) trial.Receipt {
 		measuring, stop = context.WithDeadlineCause(ctx, w.started.Add(o.Timeout), errTimedOut)
 	}
 	defer stop()
-	w.summary.Fail(w.measure(measuring))
+	restored, err := w.measure(measuring)
+	w.summary.Fail(err)
+	receipt.Restored = restored
 	receipt.SummaryDigest, err = w.finish(ctx)
 	w.summary.Fail(err)
 	receipt.Stored = len(w.uploads.stored)
@@ -53,9 +55,9 @@ type worker struct {
 	started time.Time
 	summary *result.WorkerSummary
 	uploads *uploader
-	// prepared and failed are keyed by workload.
+	// prepared are workloads.
 	prepared map[string]bool
-	failed   map[string]bool
+	failed   map[trial.Cell]bool
 }
 
 func newWorker(o Options) (*worker, error) {
@@ -76,12 +78,24 @@ func newWorker(o Options) (*worker, error) {
 		summary:  result.NewWorkerSummary(o.Plan, self),
 		uploads:  uploads,
 		prepared: map[string]bool{},
-		failed:   map[string]bool{},
+		failed:   map[trial.Cell]bool{},
 	}, nil
 }
 
-// measure runs every trial that is not stored yet.
-func (w *worker) measure(ctx context.Context) error {
+// measure runs every trial that is not stored yet, and says whether every setting of
+// the node is what it was before.
+func (w *worker) measure(ctx context.Context) (restored bool, err error) {
+	// Before anything else: a worker that was killed may have left the node changed.
+	tuning, err := w.openTuning(ctx)
+	if err != nil {
+		return false, w.explain(ctx, err)
+	}
+	err = w.measureAll(ctx, tuning)
+	restored, closeErr := tuning.close()
+	return restored, errors.Join(err, closeErr)
+}
+
+func (w *worker) measureAll(ctx context.Context, tuning *tuning) error {
 	if err := w.resume(ctx); err != nil {
 		return w.explain(ctx, err)
 	}
@@ -98,7 +112,7 @@ func (w *worker) measure(ctx context.Context) error {
 	if err != nil {
 		return w.explain(ctx, err)
 	}
-	err = w.trials(ctx, target)
+	err = w.trials(ctx, target, tuning)
 	return errors.Join(w.explain(ctx, err), target.close(w.keepFiles(ctx)))
 }
 
@@ -109,22 +123,25 @@ func (w *worker) keepFiles(ctx context.Context) bool {
 	return stopped && w.target.Generated
 }
 
-func (w *worker) trials(ctx context.Context, target *target) error {
+func (w *worker) trials(ctx context.Context, target *target, tuning *tuning) error {
 	for i, t := range w.Plan.Trials {
 		switch {
 		case w.summary.Has(t.ID):
 			w.report(Event{Step: Reused, Trial: t, Index: i + 1})
 			continue
-		case w.failed[t.Workload]:
+		case w.failed[t.Cell()]:
 			w.report(Event{Step: Skipped, Trial: t, Index: i + 1})
 			continue
 		}
-		document, raw, err := w.trial(ctx, target, t, i+1)
+		document, raw, err := w.trial(ctx, target, tuning, t, i+1)
 		if err != nil {
 			return err
 		}
 		if err := w.keep(ctx, document, raw); err != nil {
 			return err
+		}
+		if f := document.Failure; f != nil && f.Class == trial.TunablesNotRestored {
+			return f // the node is not as it was, and nothing more is done to it
 		}
 	}
 	return nil
@@ -133,7 +150,7 @@ func (w *worker) trials(ctx context.Context, target *target) error {
 // keep writes a trial's document to the spool and uploads it if the store is there.
 func (w *worker) keep(ctx context.Context, d *result.Trial, raw []byte) error {
 	if d.Outcome == result.Failed {
-		w.failed[d.Trial.Workload] = true
+		w.failed[d.Trial.Cell()] = true
 	}
 	if len(raw) > 0 {
 		object, err := w.uploads.add(ctx, w.keys.Raw(w.worker.Name, d.Trial.ID), raw)

@@ -19,7 +19,7 @@ import (
 // trial runs one trial and returns its document and its tool's output,
 // compressed. A workload that fails is a document too; an error means that the
 // worker as a whole cannot go on.
-func (w *worker) trial(ctx context.Context, target *target, t trial.Trial, index int) (*result.Trial, []byte, error) {
+func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t trial.Trial, index int) (*result.Trial, []byte, error) {
 	work, ok := w.Plan.Workload(t.Workload)
 	if !ok {
 		return nil, nil, fmt.Errorf("runner: trial %s is of a workload %q that the plan has not", t.ID, t.Workload)
@@ -43,7 +43,11 @@ func (w *worker) trial(ctx context.Context, target *target, t trial.Trial, index
 		Schema: result.TrialSchema, Benchmark: w.Plan.Benchmark, Run: w.Plan.Run, Worker: w.worker, Trial: t,
 		Engine: work.Engine, Attempt: len(w.summary.Attempts), StartedAt: w.Clock.Now(),
 	}
-	m, err := w.execute(ctx, engine, env, d, index)
+	var m *result.Measurement
+	err = w.prepare(ctx, engine, env, d.Trial, index)
+	if err == nil {
+		err = w.around(ctx, tuning, d, target.dir, func() (err error) { m, err = w.execute(ctx, engine, env, d, index); return err })
+	}
 	d.EndedAt = w.Clock.Now()
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err() // an interrupted trial is none
@@ -65,19 +69,24 @@ func (w *worker) trial(ctx context.Context, target *target, t trial.Trial, index
 	return d, raw, err
 }
 
-// execute prepares the workload if it is the first of its trials in this attempt
-// and runs it.
+// prepare prepares the workload if it is the first of its trials in this attempt,
+// whatever the variant: with the storage as it is.
+func (w *worker) prepare(ctx context.Context, engine workload.Engine, env workload.Env, t trial.Trial, index int) error {
+	if w.prepared[t.Workload] {
+		return nil
+	}
+	w.report(Event{Step: Preparing, Trial: t, Index: index})
+	env.Trial = trial.Trial{}
+	if err := engine.Prepare(ctx, env); err != nil {
+		return err
+	}
+	w.prepared[t.Workload] = true
+	return nil
+}
+
+// execute runs a trial between two looks at the disks below.
 func (w *worker) execute(ctx context.Context, engine workload.Engine, env workload.Env, d *result.Trial, index int) (*result.Measurement, error) {
 	t := d.Trial
-	if !w.prepared[t.Workload] {
-		w.report(Event{Step: Preparing, Trial: t, Index: index})
-		before := env
-		before.Trial = trial.Trial{}
-		if err := engine.Prepare(ctx, before); err != nil {
-			return nil, err
-		}
-		w.prepared[t.Workload] = true
-	}
 	expected, _ := engine.Estimate(env.Workload.Config) // unknown is zero
 	w.report(Event{Step: Running, Trial: t, Index: index, Expected: expected.Duration})
 	var m *result.Measurement

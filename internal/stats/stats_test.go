@@ -73,7 +73,7 @@ func TestSummarizeFoldsMeasuredTrialsOnly(t *testing.T) {
 	h.Add(5_000_000, 1)
 	w := result.WorkerSummary{
 		Worker:    worker,
-		Workloads: []result.WorkloadPool{{Workload: "oltp", Histograms: result.Histograms{"read": h}}},
+		Workloads: []result.WorkloadPool{{Cell: trial.Cell{Workload: "oltp"}, Histograms: result.Histograms{"read": h}}},
 		Failure:   &trial.Failure{Class: trial.WorkloadFailed, Message: "broken"},
 	}
 	for i := range 7 {

@@ -42,8 +42,8 @@ func Summarize(p *trial.Plan, workers []result.WorkerSummary, finishedAt time.Ti
 		if w.Failure != nil {
 			s.Failures[worker.Name] = w.Failure
 		}
-		for _, workload := range p.Workloads {
-			if row, ok := buildRow(worker, workload.Name, w); ok {
+		for _, cell := range p.Cells() {
+			if row, ok := buildRow(worker, cell, w); ok {
 				s.Rows = append(s.Rows, row)
 			}
 		}
@@ -51,10 +51,11 @@ func Summarize(p *trial.Plan, workers []result.WorkerSummary, finishedAt time.Ti
 	return s
 }
 
-func buildRow(worker trial.Worker, workload string, w *result.WorkerSummary) (result.Row, bool) {
+func buildRow(worker trial.Worker, cell trial.Cell, w *result.WorkerSummary) (result.Row, bool) {
 	row := result.Row{
 		Target:     worker.Target,
-		Workload:   workload,
+		Workload:   cell.Workload,
+		Variant:    cell.Variant,
 		Node:       worker.Node,
 		Metrics:    map[string]result.Estimate{},
 		Histograms: result.Histograms{},
@@ -62,7 +63,7 @@ func buildRow(worker trial.Worker, workload string, w *result.WorkerSummary) (re
 	values := map[string][]float64{}
 	units := map[string]string{}
 	for _, t := range w.Trials {
-		if t.Workload != workload || t.Outcome != result.Measured {
+		if t.Cell() != cell || t.Outcome != result.Measured {
 			continue
 		}
 		row.N++
@@ -78,7 +79,7 @@ func buildRow(worker trial.Worker, workload string, w *result.WorkerSummary) (re
 		return row, false
 	}
 	for _, pool := range w.Workloads {
-		if pool.Workload == workload {
+		if pool.Cell == cell {
 			row.Histograms.Merge(pool.Histograms)
 		}
 	}

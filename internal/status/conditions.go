@@ -55,6 +55,15 @@ func (w Writer) Finished(ok bool, reason, message string, stored bool, storedMes
 	}
 }
 
+// TunablesRestored: whether every setting of the nodes is what it was before.
+func (w Writer) TunablesRestored(ok bool, reason, message string) {
+	status := metav1.ConditionFalse
+	if ok {
+		status = metav1.ConditionTrue
+	}
+	w.set(v1alpha1.ConditionTunablesRestored, status, reason, message)
+}
+
 // Observed: the conditions hold for this generation too, which changed nothing that
 // they speak of.
 func (w Writer) Observed() {

@@ -27,7 +27,7 @@ func Summary(status *v1alpha1.StorageBenchmarkStatus, s result.Summary) {
 	status.Summary = nil
 	status.SummaryOmitted = int32(max(len(s.Rows)-MaxRows, 0))
 	for _, row := range s.Rows[:min(len(s.Rows), MaxRows)] {
-		out := v1alpha1.SummaryRow{Target: row.Target, Workload: row.Workload, Node: row.Node, Trials: int32(row.N)}
+		out := v1alpha1.SummaryRow{Target: row.Target, Workload: row.Workload, Variant: row.Variant, Node: row.Node, Trials: int32(row.N)}
 		ops := report.Operations(row)
 		for _, op := range ops[:min(len(ops), MaxOperations)] {
 			out.Operations = append(out.Operations, v1alpha1.OperationSummary{

@@ -24,6 +24,13 @@ const (
 	ResultsNotStored Class = "ResultsNotStored"
 	TimedOut         Class = "TimedOut"
 	InternalError    Class = "InternalError"
+	// TunableNotPermitted: no policy permits to change what the target is on.
+	TunableNotPermitted Class = "TunableNotPermitted"
+	// TunableNotApplied: a setting could not be made, or was not taken. What was set
+	// before it has been put back.
+	TunableNotApplied Class = "TunableNotApplied"
+	// TunablesNotRestored: a setting of the node is not what it was before.
+	TunablesNotRestored Class = "TunablesNotRestored"
 )
 
 // Failure is an error with a class, the field of the spec that it is about, and
@@ -64,6 +71,15 @@ func AsFailure(err error) *Failure {
 	return &Failure{Class: InternalError, Message: err.Error(), Err: err}
 }
 
+// LosesData refuses a setting that can lose data and that the variant does not accept.
+func LosesData(variant, name, value, why string) *Failure {
+	return &Failure{
+		Class: InvalidSpec, Field: "spec.variants[" + variant + "].acceptDataLoss",
+		Message: fmt.Sprintf("%s=%s can lose data: %s", name, value, why),
+		Remedy:  "set acceptDataLoss: true if nothing on this storage is needed, or choose another value",
+	}
+}
+
 // ReceiptSchema is the version of the Receipt.
 const ReceiptSchema = "storagebench.io/receipt.v1"
 
@@ -81,6 +97,9 @@ type Receipt struct {
 	Planned       int    `json:"planned"`
 	// Stored counts the trials whose documents are in the store.
 	Stored int `json:"stored"`
+	// Restored says that every setting of the node is what it was before, and that
+	// the node's journal is empty.
+	Restored bool `json:"restored,omitempty"`
 	// Failure is the first failure, or nil if every trial was measured and stored.
 	Failure *Failure `json:"failure,omitempty"`
 }

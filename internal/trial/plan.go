@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -19,7 +20,10 @@ type Plan struct {
 	Run       string     `json:"run"`
 	Targets   []Target   `json:"targets"`
 	Workloads []Workload `json:"workloads"`
-	Trials    []Trial    `json:"trials"`
+	// Variants of which the first is the control; none if the storage is measured as
+	// it is.
+	Variants []Variant `json:"variants,omitempty"`
+	Trials   []Trial   `json:"trials"`
 	// Workers are in the order in which they run.
 	Workers []Worker `json:"workers"`
 }
@@ -73,11 +77,33 @@ type Workload struct {
 	Config json.RawMessage `json:"config"`
 }
 
+// Variant is a way in which the storage is set while its trials run.
+type Variant struct {
+	Name           string    `json:"name"`
+	Tunables       []Tunable `json:"tunables,omitempty"`
+	AcceptDataLoss bool      `json:"acceptDataLoss,omitempty"`
+}
+
+// Everything is the pattern that any device or dataset matches. In others a * ends at
+// a slash.
+const Everything = "**"
+
+// Tunable is a setting of the storage and the value that it is given.
+type Tunable struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	// Devices and Datasets are patterns of what it may be set on.
+	Devices  []string `json:"devices,omitempty"`
+	Datasets []string `json:"datasets,omitempty"`
+}
+
 // Trial is one execution of one workload. ID is unique within a worker and is
 // the name of the trial's object.
 type Trial struct {
 	ID       string `json:"id"`
 	Workload string `json:"workload"`
+	// Variant is empty in a plan without variants.
+	Variant string `json:"variant,omitempty"`
 	// Repeat counts from 1.
 	Repeat int `json:"repeat"`
 }
@@ -114,6 +140,48 @@ func (p *Plan) Workload(name string) (Workload, bool) {
 	}
 	return Workload{}, false
 }
+
+// SetsTunables says that a variant changes settings of the storage, for which a worker
+// needs privileges.
+func (p *Plan) SetsTunables() bool {
+	return slices.ContainsFunc(p.Variants, func(v Variant) bool { return len(v.Tunables) > 0 })
+}
+
+// Variant returns the variant of that name. The empty name is the storage as it is.
+func (p *Plan) Variant(name string) (Variant, bool) {
+	if name == "" {
+		return Variant{}, true
+	}
+	for _, v := range p.Variants {
+		if v.Name == name {
+			return v, true
+		}
+	}
+	return Variant{}, false
+}
+
+// Cells are what is measured: each workload with each variant, in the plan's order.
+func (p *Plan) Cells() []Cell {
+	var cells []Cell
+	for _, w := range p.Workloads {
+		if len(p.Variants) == 0 {
+			cells = append(cells, Cell{Workload: w.Name})
+		}
+		for _, v := range p.Variants {
+			cells = append(cells, Cell{Workload: w.Name, Variant: v.Name})
+		}
+	}
+	return cells
+}
+
+// Cell is one workload with one variant.
+type Cell struct {
+	Workload string `json:"workload"`
+	Variant  string `json:"variant,omitempty"`
+}
+
+// Cell is what a trial repeats.
+func (t Trial) Cell() Cell { return Cell{Workload: t.Workload, Variant: t.Variant} }
 
 // Encode returns the plan's document and its digest, "sha256:…". The digest goes
 // into the Job's arguments, which nobody can edit, so that a worker with

@@ -107,7 +107,7 @@ var Rules = []Rule{
 	{Path: "internal/runner/journal", Own: []string{"internal/tunable", "internal/trial"}, Bare: true},
 	{
 		Path:    "internal/runner",
-		Own:     []string{"internal/workload", "internal/device", "internal/environment", "internal/observe", "internal/store", "internal/store/dir", "internal/trial", "internal/result"},
+		Own:     []string{"internal/workload", "internal/device", "internal/environment", "internal/observe", "internal/tunable", "internal/runner/journal", "internal/store", "internal/store/dir", "internal/trial", "internal/result"},
 		Foreign: append([]string{"github.com/cenkalti/backoff/v5", "github.com/klauspost/compress/zstd"}, system...),
 		Bare:    true,
 	},
@@ -116,14 +116,14 @@ var Rules = []Rule{
 	{
 		Path: "controllers",
 		Own: []string{
-			"api/v1alpha1", "internal/trial", "internal/plan", "internal/jobspec", "internal/progress",
+			"api/v1alpha1", "internal/trial", "internal/plan", "internal/policy", "internal/jobspec", "internal/progress",
 			"internal/result", "internal/stats", "internal/status", "internal/store", "internal/store/s3",
 		},
 		Foreign: []string{"k8s.io/", "sigs.k8s.io/controller-runtime", "github.com/go-logr/logr"},
 	},
 	{
 		Path:    "cmd/manager",
-		Own:     []string{"api/v1alpha1", "controllers", "internal/jobspec", "internal/workload/engines"},
+		Own:     []string{"api/v1alpha1", "controllers", "internal/jobspec", "internal/tunable", "internal/workload/engines"},
 		Foreign: []string{"k8s.io/", "sigs.k8s.io/controller-runtime", "github.com/spf13/cobra"},
 	},
 	{Path: "config/crd"}, // embeds the CRDs
@@ -136,7 +136,7 @@ var Rules = []Rule{
 		Path: "cmd/storagebench",
 		Own: []string{
 			"cmd/storagebench/spec", "api/v1alpha1", "internal/trial", "internal/plan", "internal/result", "internal/stats", "internal/report", "internal/compare", "internal/importer", "internal/suggest",
-			"internal/device", "internal/environment", "internal/runner", "internal/workload", "internal/workload/engines",
+			"internal/device", "internal/tunable", "internal/runner/journal", "internal/environment", "internal/runner", "internal/workload", "internal/workload/engines",
 			"internal/status", "internal/store", "internal/store/dir", "internal/store/presigned",
 		},
 		Foreign: append([]string{
@@ -147,6 +147,7 @@ var Rules = []Rule{
 
 	// Programs that are run from the repository, and helpers of tests. Nobody imports them.
 	{Path: "hack/fio-options", Own: []string{"internal/workload/fio"}},
+	{Path: "hack/tunables", Own: []string{"internal/tunable"}},
 	{
 		Path:    "hack/result-schemas",
 		Own:     []string{"internal/histogram", "internal/result", "internal/trial"},

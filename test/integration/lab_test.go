@@ -241,7 +241,7 @@ func (l *lab) store(job *batchv1.Job, ending func(*result.WorkerSummary, *trial.
 	h.Add(250_000, 1000)
 	s := &result.WorkerSummary{
 		Schema: result.WorkerSchema, Benchmark: p.Benchmark, Run: p.Run, Worker: worker, Planned: len(p.Trials),
-		Workloads: []result.WorkloadPool{{Workload: "w", Histograms: result.Histograms{"read": h}}},
+		Workloads: []result.WorkloadPool{{Cell: trial.Cell{Workload: "w"}, Histograms: result.Histograms{"read": h}}},
 		Attempts:  []result.Attempt{{Number: 1}},
 	}
 	for i, tr := range p.Trials {
@@ -336,8 +336,11 @@ func (l *lab) end(job *batchv1.Job, pod *corev1.Pod, receipt *trial.Receipt) {
 // collectGarbage plays the garbage collector's part in foreground deletion.
 func (l *lab) collectGarbage(ctx context.Context) {
 	for ctx.Err() == nil {
-		jobs := &batchv1.JobList{}
-		if err := api.List(ctx, jobs, client.InNamespace(l.namespace)); err == nil {
+		for _, namespace := range []string{l.namespace, operatorNamespace} { // of all labs: it does no harm
+			jobs := &batchv1.JobList{}
+			if err := api.List(ctx, jobs, client.InNamespace(namespace)); err != nil {
+				continue
+			}
 			for i := range jobs.Items {
 				if job := &jobs.Items[i]; job.DeletionTimestamp != nil {
 					l.collect(ctx, job)

@@ -28,6 +28,7 @@ import (
 	"storagebench.io/storagebench/controllers"
 	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/internal/store/s3"
+	"storagebench.io/storagebench/internal/tunable"
 	"storagebench.io/storagebench/internal/workload/engines"
 )
 
@@ -117,6 +118,7 @@ func startOperator() (stop func(), err error) {
 		Settings:  jobspec.Settings{Image: "storagebench:test", ImagePullPolicy: corev1.PullNever},
 		Host:      controllers.HostAccess{Paths: []string{"/tank"}, Devices: []string{"/dev/loop*"}},
 		Engines:   engines.All(),
+		Tunables:  tunable.Rules{},
 		Clock:     clock.RealClock{},
 	})
 	if err != nil {

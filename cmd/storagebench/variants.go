@@ -1,0 +1,35 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/tunable"
+)
+
+// ownVariants are the variants of a benchmark on a machine of one's own: there is no
+// policy to ask, and who may write the settings is the kernel's to say. What can lose
+// data must be accepted here as well.
+func ownVariants(b *v1alpha1.StorageBenchmark) ([]trial.Variant, error) {
+	var variants []trial.Variant
+	for _, v := range b.Spec.Variants {
+		variant := trial.Variant{Name: v.Name, AcceptDataLoss: v.AcceptDataLoss}
+		for i, t := range v.Tunables {
+			if err := (tunable.Rules{}).Check(t.Name, t.Value); err != nil {
+				f := trial.AsFailure(err)
+				f.Field = fmt.Sprintf("spec.variants[%s].tunables[%d].%s", v.Name, i, cmp.Or(f.Field, "name"))
+				return nil, f
+			}
+			if loss := (tunable.Rules{}).DataLoss(t.Name, t.Value); loss != "" && !v.AcceptDataLoss {
+				return nil, trial.LosesData(v.Name, t.Name, t.Value, loss)
+			}
+			variant.Tunables = append(variant.Tunables, trial.Tunable{
+				Name: t.Name, Value: t.Value, Devices: []string{trial.Everything}, Datasets: []string{trial.Everything},
+			})
+		}
+		variants = append(variants, variant)
+	}
+	return variants, nil
+}

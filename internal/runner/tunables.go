@@ -1,0 +1,212 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/runner/journal"
+	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/tunable"
+)
+
+// settle is how long a trial waits after its settings were made: a queue that was
+// drained and frozen for a new scheduler fills again.
+const settle = 500 * time.Millisecond
+
+// tuning makes the settings of variants and puts them back. A plan without tunables
+// has none.
+type tuning struct {
+	journal *journal.Journal
+	owner   journal.Owner
+	// assignments by variant.
+	assignments map[string][]tunable.Assignment
+}
+
+// openTuning takes the node's journal, restores what a worker before has left in it,
+// and finds out what the variants' settings come to on the target. Nothing is changed
+// before all of them are known to be permitted.
+func (w *worker) openTuning(ctx context.Context) (t *tuning, err error) {
+	if !w.Plan.SetsTunables() {
+		return nil, nil
+	}
+	if w.Journal == "" {
+		return nil, &trial.Failure{Class: trial.InternalError, Field: "spec.variants", Message: "the worker was given no journal, and without one it changes no setting"}
+	}
+	host := w.Host
+	host.System = w.System
+	j, err := journal.Open(journal.Options{Dir: w.Journal, Host: host, Hook: w.Hook})
+	if err != nil {
+		return nil, err
+	}
+	t = &tuning{
+		journal:     j,
+		owner:       journal.Owner{Namespace: w.Plan.Benchmark.Namespace, Name: w.Plan.Benchmark.Name, Run: w.Plan.Run, Worker: w.worker.Name},
+		assignments: map[string][]tunable.Assignment{},
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, j.Close())
+		}
+	}()
+	if err := t.restore(ctx, nil); err != nil {
+		return nil, err
+	}
+	place, err := host.Place(ctx, w.TargetPath)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range w.Plan.Variants {
+		if t.assignments[v.Name], err = assign(ctx, host, place, v); err != nil {
+			f := trial.AsFailure(err)
+			f.Field = fmt.Sprintf("spec.variants[%s].%s", v.Name, f.Field)
+			return nil, f
+		}
+	}
+	return t, nil
+}
+
+// assign is what a variant's settings come to, each on what it may be set on.
+func assign(ctx context.Context, host tunable.Host, place tunable.Place, v trial.Variant) ([]tunable.Assignment, error) {
+	settings := make([]tunable.Setting, 0, len(v.Tunables))
+	for _, s := range v.Tunables {
+		settings = append(settings, tunable.Setting{Name: s.Name, Value: s.Value})
+	}
+	assignments, err := host.Plan(ctx, settings, place)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range assignments {
+		i := slices.IndexFunc(v.Tunables, func(s trial.Tunable) bool { return s.Name == a.Knob.Tunable })
+		if i < 0 || !permitted(v.Tunables[i], a.Knob) {
+			return nil, &trial.Failure{
+				Class: trial.TunableNotPermitted, Field: a.Field,
+				Message: "no TunablePolicy permits to change " + a.Knob.String(),
+				Remedy:  "ask who runs the cluster to name the device or dataset in a TunablePolicy",
+			}
+		}
+	}
+	return assignments, nil
+}
+
+// permitted says whether a policy names the device or dataset of a knob. What is the
+// node's own has neither.
+func permitted(t trial.Tunable, k tunable.Knob) bool {
+	switch {
+	case k.Device != nil:
+		return matchesAny(t.Devices, k.Device.Name)
+	case k.Dataset != nil:
+		return matchesAny(t.Datasets, k.Dataset.Name)
+	default:
+		return true
+	}
+}
+
+func matchesAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		ok, err := path.Match(p, name)
+		return p == trial.Everything || err == nil && ok
+	})
+}
+
+// around makes the settings of a trial's variant, calls run, and puts them back. What
+// it did goes into the document, also if run fails.
+func (w *worker) around(ctx context.Context, t *tuning, d *result.Trial, dir string, run func() error) (err error) {
+	if t == nil || len(t.assignments[d.Trial.Variant]) == 0 {
+		return run()
+	}
+	changes, err := t.journal.Apply(ctx, t.owner, t.assignments[d.Trial.Variant])
+	if err != nil {
+		f := trial.AsFailure(err)
+		f.Field = fmt.Sprintf("spec.variants[%s].%s", d.Trial.Variant, f.Field)
+		if len(t.journal.Entries()) > 0 {
+			f.Class = trial.TunablesNotRestored
+		}
+		return f
+	}
+	for _, c := range changes {
+		d.Tunables = append(d.Tunables, result.Tunable{
+			Name: c.Knob.Tunable, On: on(c.Knob), Asked: c.Value, Before: c.Before.Value, During: c.After.Value,
+		})
+	}
+	defer func() {
+		// What stops the trial must not stop this.
+		if restoreErr := t.restore(context.WithoutCancel(ctx), d); restoreErr != nil {
+			err = restoreErr
+		}
+	}()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-w.Clock.After(settle):
+	}
+	err = run()
+	if dir != "" && err == nil {
+		err = drain(dir)
+	}
+	return err
+}
+
+// drain brings to the disk what a trial has left in memory, before the next trial is
+// measured with other settings.
+func drain(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("runner: %w", err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	if err := unix.Syncfs(int(f.Fd())); err != nil {
+		return fmt.Errorf("runner: syncfs %s: %w", dir, err)
+	}
+	return nil
+}
+
+// restore puts back what the journal holds and records it in the document, if any.
+func (t *tuning) restore(ctx context.Context, d *result.Trial) error {
+	report := t.journal.Restore(ctx)
+	if d != nil {
+		for i := range d.Tunables {
+			at := slices.IndexFunc(report.Items, func(item journal.Item) bool {
+				return item.Knob.Tunable == d.Tunables[i].Name && on(item.Knob) == d.Tunables[i].On
+			})
+			d.Tunables[i].Restored = at < 0 || report.Items[at].Outcome != journal.Foreign && report.Items[at].Outcome != journal.Failed
+			if at >= 0 {
+				d.Tunables[i].Restoring = report.Items[at].Message
+			}
+		}
+	}
+	if report.Complete() {
+		return nil
+	}
+	return &trial.Failure{
+		Class: trial.TunablesNotRestored, Field: "spec.variants", Message: report.First(),
+		Remedy: "look at the node, and run there: storagebench restore (with --forget if it is to stay as it is)",
+	}
+}
+
+// on is the device or dataset of a knob, or empty for the node.
+func on(k tunable.Knob) string {
+	switch {
+	case k.Device != nil:
+		return k.Device.Name
+	case k.Dataset != nil:
+		return k.Dataset.Name
+	default:
+		return ""
+	}
+}
+
+// close lets the journal go, and says whether there is nothing left in it.
+func (t *tuning) close() (restored bool, err error) {
+	if t == nil {
+		return true, nil
+	}
+	return len(t.journal.Entries()) == 0, t.journal.Close()
+}
