@@ -72,7 +72,7 @@ Exit codes: 0 done, 1 failed, 2 bad input; of compare also 3 regression and
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(newRunCommand(), newReportCommand(), newCompareCommand(), newImportCommand(), newGetCommand(), newWatchCommand(), newWorkerCommand(), newVersionCommand())
+	root.AddCommand(newRunCommand(), newReportCommand(), newCompareCommand(), newImportCommand(), newTunablesCommand(), newRestoreCommand(), newGetCommand(), newWatchCommand(), newWorkerCommand(), newVersionCommand())
 	return root
 }
 

@@ -42,8 +42,8 @@ func moduleTunables() []Tunable {
 
 func arc(name, stat, about string) Tunable {
 	return Tunable{
-		Name: "zfs.module." + name, Scope: Node, About: about,
-		Where: parameters + "/" + name + ", read back as " + stat + " of " + arcstats, Survives: Never,
+		Name: "zfs.module." + name, Scope: Node, About: about + " It is read back as " + stat + " of " + arcstats + ".",
+		Where: parameters + "/" + name, Survives: Never,
 		Restoring: "The size that the ARC had is written, and then 0 if the parameter was 0: ZFS does not size the ARC anew for a 0, and so it keeps the size that it had. " +
 			"What it has cached meanwhile is not brought back.",
 		values: size(64<<20, 1<<44), risks: []risk{{nil, Memory, arcSize}},
@@ -61,7 +61,7 @@ func datasetTunables() []Tunable {
 			values:    v, risks: risks, backend: property{name: name},
 		}
 	}
-	newData := " Of files that are written from then on; existing ones keep theirs."
+	newData := " It is for what is written from then on."
 	compression := []string{"off", "on", "lz4", "lzjb", "zle", "gzip", "zstd", "zstd-fast"}
 	for _, level := range strings.Fields("1 2 3 4 5 6 7 8 9") {
 		compression = append(compression, "gzip-"+level)
@@ -70,15 +70,15 @@ func datasetTunables() []Tunable {
 		compression = append(compression, "zstd-"+level)
 	}
 	return []Tunable{
-		property("sync", oneOf("standard", "always", "disabled"), "Whether synchronous writes are.",
+		property("sync", oneOf("standard", "always", "disabled"), "Whether synchronous writes wait until they are on disk (standard), all writes do (always), or none (disabled).",
 			risk{[]string{"disabled"}, DataLoss, "fsync and O_SYNC return at once: what was acknowledged in the last seconds is lost when the node stops"}),
-		property("logbias", oneOf("latency", "throughput"), "Whether synchronous writes go through the log device."),
-		property("primarycache", oneOf("all", "metadata", "none"), "What of the dataset the ARC keeps."),
-		property("secondarycache", oneOf("all", "metadata", "none"), "What of the dataset cache devices keep."),
-		property("prefetch", oneOf("all", "metadata", "none"), "What is read ahead (ZFS 2.2.3)."),
+		property("logbias", oneOf("latency", "throughput"), "Whether synchronous writes are optimised for latency, with the log device, or for the throughput of the pool."),
+		property("primarycache", oneOf("all", "metadata", "none"), "What the ARC caches of the dataset."),
+		property("secondarycache", oneOf("all", "metadata", "none"), "What cache devices cache of the dataset."),
+		property("prefetch", oneOf("all", "metadata", "none"), "What is read ahead. ZFS 2.2.3."),
 		property("recordsize", power(512, 16<<20), "Size of a file's blocks."+newData),
 		property("compression", oneOf(compression...), "How blocks are compressed."+newData),
 		property("atime", oneOf("on", "off"), "Whether reading a file writes its access time."),
-		property("direct", oneOf("standard", "always", "disabled"), "Whether direct I/O passes by the ARC (ZFS 2.3)."),
+		property("direct", oneOf("standard", "always", "disabled"), "Whether I/O bypasses the ARC: if it is asked for (standard), always, or never (disabled). ZFS 2.3."),
 	}
 }
