@@ -173,7 +173,7 @@ func TestNamespacesBoundWhatTheOperatorMayDo(t *testing.T) {
 			rendered.must(t, "ClusterRole", binding.RoleRef.Name, &role)
 			for _, grant := range grants(role.Rules) {
 				if _, resource, _ := strings.Cut(grant, " "); !slices.Contains([]string{
-					"nodes.", "persistentvolumes.", "storageclasses.storage.k8s.io", "resultstores.storagebench.io", "resultstores/status.storagebench.io",
+					"nodes.", "persistentvolumes.", "storageclasses.storage.k8s.io", "resultstores.storagebench.io", "resultstores/status.storagebench.io", "tunablepolicies.storagebench.io",
 				}, resource) {
 					t.Errorf("in the whole cluster: %s", grant)
 				}
@@ -323,6 +323,7 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 		"a store without its endpoint": {"resultStore.create=true,resultStore.bucket=abc,resultStore.secretName=s", "endpoint"},
 		"a digest that is none":        {"image.digest=latest", "digest"},
 		"a namespace that is none":     {"namespaces={Lab}", "namespaces"},
+		"a policy without its spec":    {"tunablePolicies[0].name=loops", "spec"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := template(t, "--set", tt.set)
