@@ -54,7 +54,7 @@ fmt: ## Format the Go files
 
 .PHONY: vet
 vet: ## Run go vet, also on the tests that need a cluster
-	@go vet -tags integration,e2e,system,chart ./...
+	@go vet -tags integration,e2e,system,chart,zfs ./...
 
 .PHONY: lint
 lint: ## Run golangci-lint
@@ -92,6 +92,10 @@ test-integration: ## Run the controllers against a real API server
 .PHONY: test-e2e
 test-e2e: deploy ## Run benchmarks on the cluster (CLUSTER=local or current)
 	@. hack/env.sh && go test -tags e2e -count=1 -timeout 40m -v -run '$(RUN)' ./test/e2e/...
+
+.PHONY: test-zfs
+test-zfs: deploy ## Run tests on a node with real ZFS, a virtual machine in the local cluster
+	@RUN='$(RUN)' test/zfs/run
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME (60s), two at a time

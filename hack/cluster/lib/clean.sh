@@ -114,6 +114,8 @@ remove_cgroups() {
 
 clean() {
   local directory
+  # The node with ZFS is a guest of this cluster; if it is dead, its files tell.
+  if [ -e "$STATE/zfs" ] && [ -x "$CLONE/test/zfs/guest" ]; then "$CLONE/test/zfs/guest" down >&2 9>&- || true; fi
   # The namespaces' mounts and devices are free only when no process is left.
   wait_for 30 "the cluster's processes to end" kill_everything || true
   network_down

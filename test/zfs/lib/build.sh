@@ -1,0 +1,171 @@
+# What the guest boots: kernel with ZFS, root file system, a disk with the node's
+# images. Each is a directory of the cache, named after everything that goes into
+# it, made under a lock and renamed into place when complete.
+# shellcheck shell=bash disable=SC2153  # some variables belong to other parts
+
+# The cluster's programs that the guest runs, and the tool that makes images.
+GUEST_COMPONENTS=(kubernetes containerd cni imagetool)
+
+# cached NAME INPUT...: its directory, whether it exists or not.
+cached() {
+  local name=$1
+  shift
+  echo "$CACHE/zfs/$name-$(printf '%s\n' "$GUEST_RELEASE" "$@" | short_hash)"
+}
+
+kernel_dir() { cached kernel "${BUILDER_PACKAGES[*]}" "${BOOT_MODULES[*]}" "$(cat "$ZFS_HERE"/build/*)"; }
+root_dir() {
+  cached root "$(kernel_dir)" "${GUEST_PACKAGES[*]}" "$(declare -f root_files make_root)" \
+    "$(built kubernetes)" "$(built containerd)" "$(built cni)" "$(cat "$ZFS_HERE"/build/*)"
+}
+node_dir() { cached node "$BASE_IMAGE" "$PAUSE_IMAGE" "$NODE_DISK_SIZE" "$(declare -f make_node_disk)" "$(built containerd)"; }
+
+# make_once DIRECTORY WHAT COMMAND...: runs COMMAND TEMPORARY-DIRECTORY unless it is there.
+make_once() (
+  local dir=$1 what=$2 name begin temporary log
+  shift 2
+  name=$(basename "$dir")
+  log=$CACHE/logs/zfs-${name%-*}.log
+  if [ -d "$dir" ]; then
+    say "[zfs]   $what: cached"
+    return
+  fi
+  mkdir -p "$CACHE/zfs" "$CACHE/logs"
+  exec 8>"$CACHE/zfs/.${name%-*}.lock"
+  flock 8
+  [ ! -d "$dir" ] || return 0
+  # Of a build that was interrupted.
+  rm -rf --one-file-system "$CACHE/zfs/.${name%-*}."??????
+  say "[zfs]   $what …"
+  begin=$(now)
+  temporary=$(mktemp -d "$CACHE/zfs/.${name%-*}.XXXXXX")
+  chmod 755 "$temporary"
+  # A process of its own: "set -e" does not hold on the left of a "||".
+  (set -e; "$@" "$temporary") >"$log" 2>&1 8>&- 9>&- &
+  if ! wait $!; then
+    rm -rf --one-file-system "$temporary"
+    say "zfs-guest: not built: $what; the end of $log:"
+    tail -n 15 "$log" >&2
+    return 1
+  fi
+  mv -T "$temporary" "$dir"
+  say "        … $(($(now) - begin)) s"
+)
+
+# guest_sources FILE: apt sources of the guest's release, wherever the host's own
+# mirror of Debian is.
+guest_sources() {
+  local mirror security
+  mirror=$(debian_site Debian)
+  [ -n "$mirror" ] || die "apt has no source of Debian, and the guest is made of its packages"
+  {
+    echo "deb $mirror $GUEST_RELEASE main contrib"
+    echo "deb $mirror $GUEST_RELEASE-backports main contrib"
+    security=$(debian_site Debian-Security)
+    [ -z "$security" ] || echo "deb $security $GUEST_RELEASE-security main contrib"
+  } >"$1"
+}
+
+# debian_site LABEL: where the host gets the archive of that label.
+debian_site() {
+  # shellcheck disable=SC2016  # apt's own placeholders
+  apt-get indextargets --format '$(LABEL) $(ORIGIN) $(SITE)' 'Created-By: Packages' 2>/dev/null |
+    awk -v label="$1" '$1 == label && $2 == "Debian" { print $3; exit }'
+}
+
+# bootstrap TREE PACKAGES OPTION...: a Debian with ZFS's packages from backports.
+# mmdebstrap unpacks in its working directory as another user: it needs /tmp.
+bootstrap() {
+  local tree=$1 packages=$2 sources
+  shift 2
+  sources=$(mktemp)
+  guest_sources "$sources"
+  # shellcheck disable=SC2016  # expanded by mmdebstrap's shell
+  (cd /tmp && mmdebstrap --mode=root --include="${packages// /,}" \
+    --setup-hook="install -Dm644 '$ZFS_HERE/build/zfs.pref' \"\$1/etc/apt/preferences.d/zfs\"" \
+    "$@" "$GUEST_RELEASE" "$tree" "$sources")
+  rm -f "$sources"
+}
+
+make_kernel() {
+  bootstrap "$1/tree" "${BUILDER_PACKAGES[*]}" --variant=apt --customize-hook="'$ZFS_HERE/build/kernel' \"\$1\" ${BOOT_MODULES[*]}"
+  mv "$1/tree/out"/* "$1"
+  rm -rf --one-file-system "$1/tree"
+}
+
+make_root() {
+  local tree=$1/tree options=() path
+  for path in "${UNWANTED[@]}"; do options+=(--dpkgopt="path-exclude=$path"); done
+  bootstrap "$tree" "${GUEST_PACKAGES[*]}" --variant=essential "${options[@]}"
+  root_files "$tree"
+  file_system "$tree" "$1/root.ext4" 64 -O ^has_journal
+  rm -rf --one-file-system "$tree"
+}
+
+# root_files TREE: what is in no package.
+root_files() {
+  local tree=$1
+  tar --extract --file "$(kernel_dir)/modules.tar" --directory "$tree/usr"
+  install -m 755 "$(built kubernetes)/kubernetes" "$(built containerd)"/* "$tree/usr/local/bin"
+  ln -s kubernetes "$tree/usr/local/bin/kubelet"
+  ln -s kubernetes "$tree/usr/local/bin/kube-proxy"
+  install -D -t "$tree/opt/cni/bin" "$(built cni)"/*
+  ln -sf /bin/busybox "$tree/sbin/init"
+  # ZFS takes a pool whose host has another ID now for one that is in use elsewhere.
+  printf '\x5a\x46\x53\x01' >"$tree/etc/hostid"
+  mkdir -p "$tree"/{tank,var/lib/node,var/lib/kubelet,var/lib/cni,var/lib/storagebench,var/log/pods}
+}
+
+# file_system TREE FILE MIB-OR-SIZE OPTION...: an ext4 of the tree, so much larger, or so large.
+file_system() {
+  local tree=$1 file=$2 size=$3
+  shift 3
+  case $size in
+    *[A-Z]) ;;
+    *) size=$(($(du -sm --apparent-size "$tree" | cut -f1) * 5 / 4 + size))M ;;
+  esac
+  truncate -s "$size" "$file"
+  mkfs.ext4 -q -F -m 0 -E lazy_itable_init=0,lazy_journal_init=0 "$@" -d "$tree" "$file"
+}
+
+# make_node_disk: a containerd of the host's imports what the guest's will have, at
+# the host's speed; its store is the same wherever it is mounted.
+make_node_disk() {
+  local tree=$1/tree run pid
+  run=$(mktemp -d)
+  mkdir -p "$tree/$GUEST_NODE/cni"
+  STATE=$tree RUN=$run render "$HERE/config/containerd.toml" NODE="$GUEST_NODE" CNI_BIN=/nonexistent PAUSE_IMAGE="$PAUSE_IMAGE" >"$run/containerd.toml"
+  PATH=$(built containerd):$PATH "$(program containerd containerd)" --config "$run/containerd.toml" &
+  pid=$!
+  # shellcheck disable=SC2064  # with the values of now
+  trap "kill -KILL $pid 2>/dev/null || true; rm -rf '$run'" EXIT
+  wait_for 60 containerd store_ctr "$run" version
+  store_ctr "$run" images import "$(image_file "$PAUSE_IMAGE")"
+  store_ctr "$run" images import "$(image_file "$BASE_IMAGE")"
+  kill -TERM "$pid"
+  wait_for 20 "containerd to end" gone "$pid"
+  rm -f "$tree/$GUEST_NODE/containerd.toml"
+  file_system "$tree" "$1/node.ext4" "$NODE_DISK_SIZE"
+  rm -rf --one-file-system "$tree"
+}
+
+store_ctr() {
+  local run=$1
+  shift
+  "$(program containerd ctr)" --address "$run/$GUEST_NODE/containerd.sock" --namespace k8s.io "$@"
+}
+
+# guest_make: all of it.
+guest_make() {
+  [ "$(uname -m)" = x86_64 ] || die "the guest is for x86_64 only"
+  "$CLONE/hack/packages" "${HOST_PACKAGES[@]}" || die "the guest cannot be built without them"
+  need_packages
+  build_all "${GUEST_COMPONENTS[@]}"
+  base_image "[base]"
+  base_image_file
+  pause_program
+  single_program_image "$PAUSE_IMAGE" pause "$CACHE/images/pause-${PAUSE_IMAGE##*:}" /pause
+  make_once "$(kernel_dir)" "kernel and ZFS modules (about 5 min)" make_kernel
+  make_once "$(root_dir)" "root file system (about 1 min)" make_root
+  make_once "$(node_dir)" "disk with the node's images (about 20 s)" make_node_disk
+}

@@ -1,0 +1,128 @@
+# The machine: its disks, QEMU, and a line into it that needs no network.
+# shellcheck shell=bash disable=SC2153  # some variables belong to other parts
+
+# guest_disks: those that are not there yet. They survive "kill", not "down".
+guest_disks() {
+  local disk
+  mkdir -p "$GUEST" "$LOGS"
+  chmod 700 "$GUEST"
+  # The same root file system until "down": what lies over it was written with it.
+  [ -e "$GUEST/root" ] || root_dir >"$GUEST/root"
+  [ -e "$(<"$GUEST/root")/root.ext4" ] || die "$(<"$GUEST/root"), which the guest was made from, is gone; take the guest down and up"
+  [ -e "$GUEST/kernel" ] || kernel_dir >"$GUEST/kernel"
+  if [ ! -e "$GUEST/node.ext4" ]; then
+    cp --sparse=always "$(node_dir)/node.ext4" "$GUEST/node.new"
+    mv "$GUEST/node.new" "$GUEST/node.ext4"
+  fi
+  for disk in tank0 tank1; do
+    [ -e "$GUEST/$disk" ] || pool_disk "$GUEST/$disk"
+  done
+  [ -e "$GUEST/image" ] || truncate -s "$IMAGE_DISK_SIZE" "$GUEST/image"
+}
+
+# pool_disk FILE: with a partition. Given a whole disk, zpool would label it and wait
+# for udev, which the guest has not got.
+pool_disk() {
+  truncate -s "$POOL_DISK_SIZE" "$1.new"
+  echo 'start=2048, type=6A898CC3-1DD2-11B2-99A6-080020736631' | sfdisk --quiet --label gpt "$1.new"
+  mv "$1.new" "$1"
+}
+
+# accelerator: kvm if it runs a guest, which a /dev/kvm that opens does not promise.
+accelerator() {
+  if [ ! -e "$GUEST/accelerator" ]; then
+    if [ -n "${STORAGEBENCH_ZFS_ACCEL:-}" ]; then
+      echo "$STORAGEBENCH_ZFS_ACCEL"
+    elif kvm_runs; then
+      echo kvm
+    else
+      echo tcg
+    fi >"$GUEST/accelerator"
+  fi
+  cat "$GUEST/accelerator"
+}
+
+# kvm_runs: the kernel gets as far as missing its root file system.
+kvm_runs() {
+  [ -w /dev/kvm ] || return 1
+  timeout --signal=KILL 20 qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot -accel kvm -cpu host -m 512M \
+    -kernel "$(<"$GUEST/kernel")/vmlinuz" -append "console=ttyS0 panic=-1" -serial stdio </dev/null 2>&1 |
+    grep 'Unable to mount root fs' >/dev/null
+}
+
+guest_start() {
+  local accelerator cpu disk options=()
+  accelerator=$(accelerator)
+  case $accelerator in
+    kvm) cpu=host accelerator=kvm ;;
+    *) cpu=max accelerator=tcg,thread=multi ;;
+  esac
+  # In this order: the guest's vda, vdb and so on. A flush of the pool's disks is
+  # counted and reaches the host's page cache, which survives QEMU.
+  for disk in "root:$(<"$GUEST/root")/root.ext4,readonly=on" "node:$GUEST/node.ext4" "tank0:$GUEST/tank0" "tank1:$GUEST/tank1" "image:$GUEST/image,readonly=on"; do
+    options+=(-drive "if=none,id=${disk%%:*},format=raw,cache=writeback,discard=unmap,file=${disk#*:}"
+      -device "virtio-blk-pci,drive=${disk%%:*},serial=${disk%%:*}")
+  done
+  rm -f "$GUEST/agent.in" "$GUEST/agent.out"
+  mkfifo "$GUEST/agent.in" "$GUEST/agent.out"
+  daemon zfs-guest qemu-system-x86_64 -name storagebench-zfs -nodefaults -no-user-config -display none -no-reboot \
+    -accel "$accelerator" -cpu "$cpu" -smp "$GUEST_CPUS" -m "$GUEST_MEMORY" "${options[@]}" -device virtio-rng-pci \
+    -netdev "tap,id=net,ifname=$GUEST_TAP,script=no,downscript=no" -device "virtio-net-pci,netdev=net,mac=$GUEST_MAC,romfile=" \
+    -chardev "file,id=console,append=on,path=$LOGS/console.log" -serial chardev:console \
+    -chardev "pipe,id=agent,path=$GUEST/agent" -serial chardev:agent \
+    -kernel "$(<"$GUEST/kernel")/vmlinuz" -initrd "$GUEST/initrd" \
+    -append "console=ttyS0 quiet panic=-1 mitigations=off"
+}
+
+# guest_processes: QEMUs with our disks, whether their record is there or not.
+guest_processes() {
+  local exe pid
+  for exe in /proc/[0-9]*/exe; do
+    case $(readlink "$exe" 2>/dev/null) in
+      */qemu-system-x86_64*)
+        pid=${exe#/proc/}
+        pid=${pid%/exe}
+        if tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | grep -qF "$GUEST/"; then echo "$pid"; fi
+        ;;
+    esac
+  done
+}
+
+# in_guest SECONDS COMMAND...: runs it in the guest as root, with its output and its
+# status. The guest's agent answers on a serial line, each line with the request's
+# number, so that the rest of an answer that nobody waited for is passed over.
+in_guest() (
+  limit=$1
+  shift
+  alive zfs-guest || die "the guest does not run"
+  exec 7>"$GUEST/agent.lock"
+  flock -w 300 7 || die "another command in the guest does not end"
+  exec 5<>"$GUEST/agent.out" 6<>"$GUEST/agent.in"
+  number=$$-$RANDOM
+  printf '%s %s %s\n' "$number" "$limit" "$(printf '%q ' "$@" | base64 -w0)" >&6
+  # Longer than the guest waits.
+  deadline=$(($(now) + limit + 10))
+  while (($(now) < deadline)); do
+    if read -r -t 1 -u 5 line; then
+      case $line in
+        "$number = "*) exit "${line##* }" ;;
+        "$number 1 "*) printf '%s\n' "${line#"$number 1 "}" ;;
+        "$number 2 "*) printf '%s\n' "${line#"$number 2 "}" >&2 ;;
+      esac
+    elif ! alive zfs-guest; then
+      die "the guest ended meanwhile"
+    fi
+  done
+  die "no answer from the guest within $limit s; see $LOGS/console.log"
+)
+
+# guest_wait SECONDS WHAT COMMAND...: until it succeeds; fails when the guest ends.
+guest_wait() {
+  local limit=$1 what=$2
+  shift 2
+  if ! wait_for "$limit" "$what" still_good zfs-guest "$@" || ! alive zfs-guest; then
+    say "zfs-guest: failed at: $what; the end of $LOGS/console.log:"
+    tail -n 15 "$LOGS/console.log" >&2 || true
+    fail
+  fi
+}

@@ -1,0 +1,137 @@
+# What "guest VERB" does, from the parts.
+# shellcheck shell=bash disable=SC2153  # some variables belong to other parts
+
+guest_help() {
+  cat <<EOF2
+test/zfs/guest VERB: a node with real ZFS for the local cluster (docs/how-to/zfs-node.md)
+
+  build            kernel, ZFS, root file system and images, kept in the cache
+  up               boot it and join the cluster as node $GUEST_NODE; after "kill", with the same disks
+  kill             a power cut
+  images           import the project's image again, after "make deploy"
+  exec COMMAND...  run a command in it as root, at most 300 s
+  status           what runs
+  down             remove it, its node and its disks
+
+STORAGEBENCH_CACHE is where builds are kept ($CACHE).
+STORAGEBENCH_ZFS_ACCEL=tcg or kvm decides what is otherwise tried out.
+EOF2
+}
+
+guest_prepare() {
+  need_linux_root
+  need_go
+  image_names
+}
+
+guest_build() {
+  local begin
+  begin=$(now)
+  guest_prepare
+  guest_make
+  echo "zfs-guest build: ok: $(<"$(kernel_dir)/versions"), $(du -shc "$(kernel_dir)" "$(root_dir)" "$(node_dir)" | tail -n 1 | cut -f1) in $CACHE/zfs ($(($(now) - begin)) s)"
+}
+
+guest_up() {
+  local begin boot
+  begin=$(now)
+  guest_prepare
+  live || die "there is no cluster to join; run \"make cluster-up\" first"
+  guest_make
+  lock "$GUEST_LOCK"
+  begin=$(now)
+  if alive zfs-guest; then
+    say "[zfs]   the guest runs already"
+  else
+    [ ! -e "$GUEST/tank1" ] || say "[zfs]   the disks of before"
+    guest_disks
+    guest_network_up
+    guest_initrd
+    say "[zfs]   booting ($(accelerator))"
+    guest_start
+  fi
+  guest_wait 240 "the guest to boot" in_guest 20 test -e /run/guest/booted
+  say "        … $(($(now) - begin)) s: $(in_guest 30 cat /run/guest/booted)"
+  in_guest 60 zpool list -H -o name tank >/dev/null || die "the guest has no pool; see $LOGS/console.log"
+  boot=$(in_guest 30 cat /proc/sys/kernel/random/boot_id)
+  guest_wait 240 "the node to be ready" guest_joined "$boot"
+  guest_wait 120 "the guest's kube-proxy" in_guest 20 nft list table ip kube-proxy
+  say "        … $(($(now) - begin)) s: the node is ready"
+  guest_image
+  echo "zfs-guest up: ok: node $GUEST_NODE is ready ($(accelerator)), pool tank is $(in_guest 60 zpool list -H -o health tank) ($(($(now) - begin)) s)"
+}
+
+guest_images() {
+  guest_prepare
+  lock "$GUEST_LOCK"
+  alive zfs-guest || die "the guest does not run; run \"up\" first"
+  guest_image
+  echo "zfs-guest images: ok: $(<"$LOCAL/image")"
+}
+
+guest_exec() {
+  need_linux_root
+  (($#)) || die "name a command"
+  in_guest 300 "$@"
+}
+
+guest_kill() {
+  need_linux_root
+  lock "$GUEST_LOCK"
+  alive zfs-guest || die "the guest does not run"
+  stop zfs-guest KILL
+  echo "zfs-guest kill: ok: the power is cut; \"up\" boots the same disks"
+}
+
+guest_status() {
+  local ready
+  need_linux_root
+  if ! alive zfs-guest; then
+    if [ -e "$GUEST" ]; then
+      echo "zfs-guest status: short: it does not run; its disks are in $GUEST"
+    else
+      echo "zfs-guest status: short: there is none; make one with \"up\""
+    fi
+    fail
+  fi
+  need_go
+  in_guest 60 zpool status tank
+  ready=$(kubectl --request-timeout=10s get node "$GUEST_NODE" -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}' || true)
+  if [ "$ready" != True ]; then
+    echo "zfs-guest status: short: pid $(recorded_pid zfs-guest) ($(accelerator)), node $GUEST_NODE is not ready"
+    fail
+  fi
+  echo "zfs-guest status: ok: pid $(recorded_pid zfs-guest) ($(accelerator)), node $GUEST_NODE is ready, console $LOGS/console.log"
+}
+
+guest_down() {
+  local pid
+  need_linux_root
+  lock "$GUEST_LOCK"
+  stop zfs-guest KILL
+  for pid in $(guest_processes); do
+    kill -KILL "$pid" 2>/dev/null || true
+    wait_for 10 "QEMU to end" gone "$pid" || true
+  done
+  guest_network_down
+  # A cluster that is dead or on its way down has forgotten the node already.
+  if alive kube-apiserver; then
+    need_go
+    guest_leave >/dev/null || say "        the API server did not forget the node $GUEST_NODE"
+  fi
+  rm -f "$PKI/$GUEST_NODE".*
+  rm -rf --one-file-system "$GUEST"
+  guest_report || fail
+}
+
+# guest_report: from what is there now.
+guest_report() {
+  local processes links routes files=0 verdict=ok
+  processes=$(guest_processes | count)
+  links=$(guest_links | count)
+  routes=$(guest_routes | count)
+  [ ! -e "$GUEST" ] || files=1
+  ((processes + links + routes + files == 0)) || verdict=short
+  echo "zfs-guest down: $verdict: $processes processes, $links interfaces, $routes routes, $files directories left"
+  [ $verdict = ok ]
+}
