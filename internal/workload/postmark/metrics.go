@@ -38,7 +38,7 @@ func (r *run) measurement() *result.Measurement {
 	for _, u := range []native.Usage{r.create, r.transactions, r.remove} {
 		m.EngineCPU += u.User + u.System
 	}
-	if r.compatible() {
+	if r.compatible() && r.complete { // the original reports nothing else
 		o := r.original(total)
 		o.set(m.Metrics)
 		m.RawOutput = []byte(o.String())

@@ -26,7 +26,8 @@ type run struct {
 	synced time.Duration
 	// whole are the times by the clock on the wall at which the phases began, and the
 	// last one ended, in seconds: all that the original knows of time.
-	whole []int64
+	whole    []int64
+	complete bool
 }
 
 // workDir is the directory of a workload's trials.
@@ -104,7 +105,6 @@ func (r *run) close() error {
 
 // phases runs the three phases. Every thread ends one before any begins the next.
 func (r *run) phases(ctx context.Context) (err error) {
-	defer r.tick()
 	r.tick()
 	if r.create, err = r.phase(ctx, (*worker).create); err != nil {
 		return err
@@ -118,6 +118,8 @@ func (r *run) phases(ctx context.Context) (err error) {
 	}
 	r.tick()
 	r.remove, err = r.phase(ctx, (*worker).remove)
+	r.tick()
+	r.complete = err == nil
 	return err
 }
 
