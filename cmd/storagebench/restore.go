@@ -83,7 +83,7 @@ func restoreNode(ctx context.Context, f restoreFlags, host tunable.Host, stdout,
 			report = replaced(report, forgotten)
 		}
 	}
-	if err = errors.Join(err, j.Close(), f.print(stdout, report)); err != nil {
+	if err := errors.Join(err, j.Close(), f.print(stdout, report)); err != nil {
 		return err
 	}
 	if !report.Complete() {

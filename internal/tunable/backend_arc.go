@@ -29,8 +29,8 @@ func (a arcLimit) read(_ context.Context, h Host, _ Knob) (State, error) {
 	return State{}, fmt.Errorf("%s has no %s", arcstats, a.stat)
 }
 
-func (arcLimit) prepare(value string, present State) (old, wanted State, err error) {
-	return present, State{Value: value, Source: value}, nil
+func (arcLimit) prepare(value string, present State) (old, wanted State) {
+	return present, State{Value: value, Source: value}
 }
 
 // same compares what is in effect: whether the parameter says 0 or the size that

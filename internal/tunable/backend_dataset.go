@@ -40,14 +40,11 @@ func (p property) read(ctx context.Context, h Host, k Knob) (State, error) {
 	return State{Value: value, Source: source}, nil
 }
 
-func (property) prepare(value string, present State) (old, wanted State, err error) {
-	if !restorable(present.Source) {
-		return State{}, State{}, fmt.Errorf("its source is %q (an option of the mount sets it), and zfs cannot put that back: mount the dataset without the option", present.Source)
-	}
+func (property) prepare(value string, present State) (old, wanted State) {
 	if present.Value == value {
-		return present, present, nil // to set what is inherited would change something, and nothing
+		return present, present // to set what is inherited would change something, and nothing
 	}
-	return present, State{Value: value, Source: local}, nil
+	return present, State{Value: value, Source: local}
 }
 
 func restorable(source string) bool {

@@ -65,7 +65,7 @@ func bracketed(text string) (string, error) {
 // scsiCache is the cache_type of a SCSI disk. What is read does not say whether it
 // was set for the disk or for the kernel only, and so the old state remembers how
 // the new one was written.
-type scsiCache struct{ plain }
+type scsiCache struct{}
 
 const temporary = "temporary"
 
@@ -90,11 +90,11 @@ func (c scsiCache) read(_ context.Context, h Host, k Knob) (State, error) {
 	return State{Value: v}, err
 }
 
-func (scsiCache) prepare(value string, present State) (old, wanted State, err error) {
+func (scsiCache) prepare(value string, present State) (old, wanted State) {
 	if v, only := strings.CutPrefix(value, temporary+" "); only {
-		return State{Value: present.Value, Source: temporary}, State{Value: v, Source: temporary}, nil
+		return State{Value: present.Value, Source: temporary}, State{Value: v, Source: temporary}
 	}
-	return present, State{Value: value}, nil
+	return present, State{Value: value}
 }
 
 func (scsiCache) same(a, b State) bool { return a.Value == b.Value }
@@ -125,8 +125,8 @@ func (p pair) read(_ context.Context, h Host, _ Knob) (State, error) {
 
 func (p pair) source(other string) string { return p.other + "=" + other }
 
-func (p pair) prepare(value string, present State) (old, wanted State, err error) {
-	return present, State{Value: value, Source: p.source("0")}, nil
+func (p pair) prepare(value string, present State) (old, wanted State) {
+	return present, State{Value: value, Source: p.source("0")}
 }
 
 func (pair) same(a, b State) bool { return a == b }

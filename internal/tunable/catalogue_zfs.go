@@ -63,10 +63,10 @@ func datasetTunables() []Tunable {
 	}
 	newData := " It is for what is written from then on."
 	compression := []string{"off", "on", "lz4", "lzjb", "zle", "gzip", "zstd", "zstd-fast"}
-	for _, level := range strings.Fields("1 2 3 4 5 6 7 8 9") {
+	for level := range strings.FieldsSeq("1 2 3 4 5 6 7 8 9") {
 		compression = append(compression, "gzip-"+level)
 	}
-	for _, level := range strings.Fields("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19") {
+	for level := range strings.FieldsSeq("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19") {
 		compression = append(compression, "zstd-"+level)
 	}
 	return []Tunable{

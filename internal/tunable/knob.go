@@ -12,7 +12,7 @@ type backend interface {
 	write(ctx context.Context, h Host, k Knob, s State) error
 	// prepare returns how to put the present state back, and the state that there will
 	// be when the value has been written.
-	prepare(value string, present State) (old, wanted State, err error)
+	prepare(value string, present State) (old, wanted State)
 	// same says whether nothing is left to do to get from one state to the other.
 	same(a, b State) bool
 }
@@ -62,12 +62,13 @@ func (h Host) Prepare(ctx context.Context, k Knob, value string) (old, wanted St
 		return State{}, State{}, err
 	}
 	present, err := b.read(ctx, h, k)
-	if err == nil {
-		old, wanted, err = b.prepare(value, present)
+	if err == nil && k.Dataset != nil && !restorable(present.Source) {
+		err = fmt.Errorf("its source is %q (an option of the mount sets it), and zfs cannot put that back: mount the dataset without the option", present.Source)
 	}
 	if err != nil {
 		return State{}, State{}, fmt.Errorf("%s: %w", k, err)
 	}
+	old, wanted = b.prepare(value, present)
 	return old, wanted, nil
 }
 
@@ -115,8 +116,8 @@ func (h Host) Companions(k Knob) []Knob {
 // plain is a setting that is nothing but its value.
 type plain struct{}
 
-func (plain) prepare(value string, present State) (old, wanted State, err error) {
-	return present, State{Value: value}, nil
+func (plain) prepare(value string, present State) (old, wanted State) {
+	return present, State{Value: value}
 }
 
 func (plain) same(a, b State) bool { return a == b }

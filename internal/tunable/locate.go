@@ -126,30 +126,31 @@ func (h Host) locateDevice(k Knob, sameBoot bool) (Location, error) {
 	}
 	var alike []DeviceID
 	for _, d := range disks {
-		if sameBoot && was.DiskSeq != 0 && d.DiskSeq == was.DiskSeq {
+		switch {
+		case sameBoot && was.DiskSeq != 0 && d.DiskSeq == was.DiskSeq, sameBoot && sameSlot(was, d):
 			return at(d, Here), nil
-		}
-		if d.alike(was) && (was.lasting() || sameBoot && was.DiskSeq == 0 && d.Name == was.Name && d.Number == was.Number) {
+		case was.lasting() && d.alike(was):
 			alike = append(alike, d)
-		}
-	}
-	for _, d := range disks {
-		// A loop device keeps the settings of its queue when its file is detached. With
-		// that file or none it is still ours; with another one it is somebody else's.
-		if sameBoot && was.Backing != "" && d.Name == was.Name && d.Number == was.Number && (d.Backing == was.Backing || !d.lasting()) {
-			return at(d, Here), nil
 		}
 	}
 	for _, d := range alike {
 		// Several paths to one disk have one WWID: then the name decides.
 		if len(alike) == 1 || d.Name == was.Name && d.Number == was.Number {
-			if sameBoot && was.DiskSeq == 0 {
-				return at(d, Here), nil
-			}
 			return at(d, Fresh), nil
 		}
 	}
 	return absentDevice(k, disks, len(alike)), nil
+}
+
+// sameSlot says whether a disk is the kernel's object that was recorded although its
+// diskseq does not say so. A kernel that does not count leaves name and number. A
+// loop device keeps the settings of its queue when its file is detached: with that
+// file or none it is still ours, with another one it is somebody else's.
+func sameSlot(was, d DeviceID) bool {
+	if d.Name != was.Name || d.Number != was.Number {
+		return false
+	}
+	return was.DiskSeq == 0 && d.alike(was) || was.Backing != "" && (d.Backing == was.Backing || !d.lasting())
 }
 
 // absentDevice says what has become of a disk that was not found.

@@ -97,7 +97,7 @@ func riskCell(t Tunable) string {
 			parts = append(parts, fmt.Sprintf("**%s**: %s", r.level, r.reason))
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("**%s** with `%s`: %s", r.level, strings.Join(r.values, "`, `"), r.reason))
+		parts = append(parts, fmt.Sprintf("**%s** with %s: %s", r.level, "`"+strings.Join(r.values, "`, `")+"`", r.reason))
 	}
 	if len(parts) == 0 {
 		return string(None)

@@ -77,7 +77,7 @@ func (w *world) act() string {
 }
 
 // trouble lets writes fail, the disk be full, or the process be killed.
-func (w *world) trouble() (any bool) {
+func (w *world) trouble() (some bool) {
 	switch w.random.IntN(8) {
 	case 0:
 		at := 1 + w.random.IntN(6)

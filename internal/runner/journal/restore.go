@@ -16,8 +16,7 @@ import (
 func (j *Journal) Restore(ctx context.Context) Report {
 	var report Report
 	var stuck []Entry // those that failed
-	for at := len(j.entries) - 1; at >= 0; at-- {
-		e := j.entries[at]
+	for at, e := range slices.Backward(j.entries) {
 		var item Item
 		if first := blocking(e, stuck); first != "" {
 			item = e.item(Failed, "%s was not touched: %s has to be put back first, which failed", e.Knob, first)

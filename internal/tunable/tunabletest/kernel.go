@@ -172,7 +172,7 @@ func (k *Kernel) Get(name string) string {
 	return strings.TrimSpace(string(b))
 }
 
-func missing(op, name string) error { return &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist} }
+func missing(name string) error { return &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist} }
 
 // ReadFile reads a file as the kernel shows it.
 func (k *Kernel) ReadFile(name string) ([]byte, error) {
@@ -187,7 +187,7 @@ func (k *Kernel) ReadFile(name string) ([]byte, error) {
 	}
 	d, attribute := k.disk(name)
 	if d == nil {
-		return nil, missing("open", name)
+		return nil, missing(name)
 	}
 	v, ok := d.attributes[attribute]
 	switch attribute {
@@ -205,7 +205,7 @@ func (k *Kernel) ReadFile(name string) ([]byte, error) {
 		v = strings.Replace("none mq-deadline kyber bfq ", v+" ", "["+v+"] ", 1)
 	}
 	if !ok {
-		return nil, missing("open", name)
+		return nil, missing(name)
 	}
 	return []byte(v + "\n"), nil
 }
@@ -221,10 +221,10 @@ func (k *Kernel) disk(path string) (*disk, string) {
 
 // ReadDir lists the directories that are listed.
 func (k *Kernel) ReadDir(name string) ([]string, error) {
-	switch {
-	case name+"/" == block:
+	switch name + "/" {
+	case block:
 		return slices.Sorted(maps.Keys(k.disks)), nil
-	case name+"/" == parameters:
+	case parameters:
 		if _, ok := k.node[parameters+"zfs_nocacheflush"]; ok {
 			return []string{"zfs_nocacheflush"}, nil
 		}
@@ -234,7 +234,7 @@ func (k *Kernel) ReadDir(name string) ([]string, error) {
 			return []string{"0:0:0:0"}, nil
 		}
 	}
-	return nil, missing("open", name)
+	return nil, missing(name)
 }
 
 func invalid(name string) error {

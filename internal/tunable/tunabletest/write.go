@@ -19,10 +19,10 @@ func (k *Kernel) WriteFile(name string, data []byte) error {
 	}
 	d, attribute := k.disk(name)
 	if d == nil {
-		return missing("open", name)
+		return missing(name)
 	}
 	if _, ok := d.attributes[attribute]; !ok {
-		return missing("open", name)
+		return missing(name)
 	}
 	return d.write(name, attribute, value)
 }
@@ -73,58 +73,65 @@ func (d *disk) write(name, attribute, value string) error {
 	isNumber := err == nil && n >= 0
 	switch attribute {
 	case "queue/scheduler":
-		if !slices.Contains([]string{"none", "mq-deadline", "kyber", "bfq"}, value) {
-			return invalid(name)
-		}
-		if value == d.attributes[attribute] {
-			return nil
-		}
-		d.attributes["queue/nr_requests"] = "256"
-		if value == "none" {
-			d.attributes["queue/nr_requests"] = "128"
-		}
-	case "queue/nr_requests":
-		if !isNumber || d.attributes["queue/scheduler"] == "none" && n > 128 {
-			return invalid(name)
-		}
-		value = strconv.Itoa(max(n, 4))
+		return d.schedule(name, value)
 	case "queue/write_cache":
 		if value != "write back" && value != "write through" {
 			return invalid(name)
 		}
 		d.attributes[attribute] = value
 		d.limits()
-	case "queue/max_sectors_kb":
-		if !isNumber || n < 4 || n > 1280 {
-			return invalid(name)
-		}
-		d.attributes[attribute] = value
-		d.limits()
-	case "queue/read_ahead_kb":
-		if !isNumber {
-			return invalid(name)
-		}
-		value = strconv.Itoa(n / 4 * 4)
-	case "device/queue_depth":
-		if !isNumber || n < 1 || n > 64 {
-			return invalid(name)
-		}
-	case "device/scsi_disk/0:0:0:0/cache_type":
-		view, only := strings.CutPrefix(value, "temporary ")
-		if view != "write back" && view != "write through" && view != "none" {
-			return invalid(name)
-		}
-		if !only {
-			d.drive = view == "write back"
-		}
-		d.setView(view)
 		return nil
-	default:
-		if !isNumber {
+	case "device/scsi_disk/0:0:0:0/cache_type":
+		return d.cache(name, value)
+	}
+	if !isNumber {
+		return invalid(name)
+	}
+	switch attribute {
+	case "queue/nr_requests":
+		if d.attributes["queue/scheduler"] == "none" && n > 128 {
+			return invalid(name)
+		}
+		n = max(n, 4)
+	case "queue/max_sectors_kb":
+		if n < 4 || n > 1280 {
+			return invalid(name)
+		}
+		defer d.limits()
+	case "queue/read_ahead_kb":
+		n = n / 4 * 4
+	case "device/queue_depth":
+		if n < 1 || n > 64 {
 			return invalid(name)
 		}
 	}
-	d.attributes[attribute] = value
+	d.attributes[attribute] = strconv.Itoa(n)
+	return nil
+}
+
+func (d *disk) schedule(name, value string) error {
+	if !slices.Contains([]string{"none", "mq-deadline", "kyber", "bfq"}, value) {
+		return invalid(name)
+	}
+	if value == d.attributes["queue/scheduler"] {
+		return nil
+	}
+	d.attributes["queue/scheduler"], d.attributes["queue/nr_requests"] = value, "256"
+	if value == "none" {
+		d.attributes["queue/nr_requests"] = "128"
+	}
+	return nil
+}
+
+func (d *disk) cache(name, value string) error {
+	view, only := strings.CutPrefix(value, "temporary ")
+	if view != "write back" && view != "write through" && view != "none" {
+		return invalid(name)
+	}
+	if !only {
+		d.drive = view == "write back"
+	}
+	d.setView(view)
 	return nil
 }
 
