@@ -32,12 +32,11 @@ import (
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/store/s3"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/test/wait"
 )
 
 const (
 	operatorNamespace = "storagebench-system"
-	// patience bounds every wait. A run of these tests takes 10 to 40 s.
-	patience = 4 * time.Minute
 )
 
 var api client.Client
@@ -57,6 +56,9 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// patience bounds every wait. A run of these tests takes 10 to 40 s.
+var patience = wait.Patience{Every: 250 * time.Millisecond, AtMost: 4 * time.Minute}
 
 // lab is a namespace of a test's own.
 type lab struct {
@@ -126,35 +128,13 @@ func fio(name string, parameters map[string]string) v1alpha1.Workload {
 // eventually repeats check until it returns nil.
 func (l *lab) eventually(what string, check func() error) {
 	l.t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			l.t.Fatalf("%s: not within %s: %v", what, patience, err)
-		}
-		time.Sleep(250 * time.Millisecond)
-	}
+	patience.For(l.t, what, check)
 }
 
-// await waits until Ready has the reason.
+// await waits until Ready has the reason, and returns its condition.
 func (l *lab) await(b *v1alpha1.StorageBenchmark, reason string) metav1.Condition {
 	l.t.Helper()
-	var found metav1.Condition
-	l.eventually(b.Name+" is "+reason, func() error {
-		if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); err != nil {
-			return err
-		}
-		c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady)
-		if c == nil || c.Reason != reason || c.ObservedGeneration != b.Generation {
-			return fmt.Errorf("Ready is %+v", c)
-		}
-		found = *c
-		return nil
-	})
-	return found
+	return patience.Condition(l.ctx, l.t, api, b, v1alpha1.ConditionReady, reason)
 }
 
 // ended waits until the run has ended with the reason.

@@ -25,10 +25,11 @@ import (
 	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/test/wait"
 )
 
 // patience bounds every wait.
-const patience = 30 * time.Second
+var patience = wait.Patience{Every: 50 * time.Millisecond, AtMost: 30 * time.Second}
 
 // lab is a namespace and nodes of a test's own, and the hands of the parts of a
 // cluster that envtest has not: kubelets, the Job controller, the garbage collector.
@@ -127,35 +128,13 @@ func as(*v1alpha1.StorageBenchmarkSpec) {}
 // eventually repeats check until it returns nil.
 func (l *lab) eventually(what string, check func() error) {
 	l.t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			l.t.Fatalf("%s: not within %s: %v", what, patience, err)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	patience.For(l.t, what, check)
 }
 
 // await waits until Ready has the reason, and returns its condition.
 func (l *lab) await(b *v1alpha1.StorageBenchmark, reason string) metav1.Condition {
 	l.t.Helper()
-	var found metav1.Condition
-	l.eventually(b.Name+" is "+reason, func() error {
-		if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); err != nil {
-			return err
-		}
-		c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady)
-		if c == nil || c.Reason != reason || c.ObservedGeneration != b.Generation {
-			return fmt.Errorf("Ready is %+v", c)
-		}
-		found = *c
-		return nil
-	})
-	return found
+	return patience.Condition(l.ctx, l.t, api, b, v1alpha1.ConditionReady, reason)
 }
 
 func (l *lab) update(b *v1alpha1.StorageBenchmark, change func(*v1alpha1.StorageBenchmarkSpec)) {

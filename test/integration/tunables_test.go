@@ -11,7 +11,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -71,19 +70,7 @@ func asIs(*v1alpha1.TunablePolicySpec) {}
 // restored waits until the condition TunablesRestored has the reason.
 func (l *lab) restored(b *v1alpha1.StorageBenchmark, reason string) metav1.Condition {
 	l.t.Helper()
-	var found metav1.Condition
-	l.eventually("TunablesRestored is "+reason, func() error {
-		if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); err != nil {
-			return err
-		}
-		c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionTunablesRestored)
-		if c == nil || c.Reason != reason {
-			return fmt.Errorf("it is %+v", c)
-		}
-		found = *c
-		return nil
-	})
-	return found
+	return patience.Condition(l.ctx, l.t, api, b, v1alpha1.ConditionTunablesRestored, reason)
 }
 
 // restoreJob waits for the Job that restores a node.
