@@ -48,6 +48,10 @@ type Entry struct {
 	Foreign *tunable.State `json:"foreign,omitempty"`
 	BootID  string         `json:"bootID"`
 	Time    time.Time      `json:"time"`
+
+	// settled is what came of the entry when its knob was put back, and the journal
+	// could not be written. Only this process knows it.
+	settled *Item
 }
 
 // Companion is a knob that the kernel may have changed along with another one.

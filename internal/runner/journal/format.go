@@ -112,5 +112,11 @@ func readRecord(line []byte, v any) bool {
 	if !whole || len(record) <= sumLength || record[sumLength] != ' ' {
 		return false
 	}
-	return sum(record[sumLength+1:]) == string(record[:sumLength]) && json.Unmarshal(record[sumLength+1:], v) == nil
+	if sum(record[sumLength+1:]) != string(record[:sumLength]) {
+		return false
+	}
+	decoder := json.NewDecoder(bytes.NewReader(record[sumLength+1:]))
+	// What is not understood would be lost when the journal is written anew.
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(v) == nil
 }

@@ -15,21 +15,45 @@ import (
 // be killed and called again at any time.
 func (j *Journal) Restore(ctx context.Context) Report {
 	var report Report
-	var stuck []Entry // those that failed
+	for {
+		before := len(j.entries)
+		var left []Item
+		for _, item := range j.pass(ctx) {
+			if item.Outcome == Foreign || item.Outcome == Failed {
+				left = append(left, item)
+			} else {
+				report.Items = append(report.Items, item)
+			}
+		}
+		// What an entry began from can be known better when an earlier one is gone: see
+		// without.
+		if len(left) == 0 || len(j.entries) == before {
+			report.Items = append(report.Items, left...)
+			return report
+		}
+	}
+}
+
+// pass tries to put back each entry once.
+func (j *Journal) pass(ctx context.Context) []Item {
+	var items []Item
+	var stuck []Entry // those whose knob is not what it was
 	for at, e := range slices.Backward(j.entries) {
+		r := restoration{journal: j, at: at, entry: e}
 		var item Item
-		if first := blocking(e, stuck); first != "" {
-			item = e.item(Failed, "%s was not touched: %s has to be put back first, which failed", e.Knob, first)
+		if e.settled != nil {
+			item = r.drop(*e.settled)
+		} else if first := blocking(e, stuck); first != "" {
+			item = r.item(Failed, "%s was not touched: %s has to be put back first, which failed", e.Knob, first)
 		} else {
-			r := restoration{journal: j, at: at, entry: e}
 			item = r.run(ctx)
 		}
-		if item.Outcome == Failed {
+		if item.Outcome == Failed && !r.settled {
 			stuck = append(stuck, e)
 		}
-		report.Items = append(report.Items, item)
+		items = append(items, item)
 	}
-	return report
+	return items
 }
 
 // blocking names an entry that was to be put back before e and was not. Writing e
@@ -68,6 +92,7 @@ type restoration struct {
 	fresh    bool // whatever does not last may have been lost since
 	notes    []string
 	touched  bool
+	settled  bool // the knob is as it should be, whether the journal says so or not
 	location tunable.Location
 }
 
@@ -267,12 +292,15 @@ func (r *restoration) companions(ctx context.Context) error {
 // drop takes the entry off the journal. Until that is on the disk, it is in it.
 func (r *restoration) drop(item Item) Item {
 	j := r.journal
+	r.settled = true
 	j.hook(BeforeDrop)
 	entries := j.Entries()
 	for i := r.at + 1; i < len(entries); i++ {
 		entries[i] = entries[i].without(r.entry)
 	}
 	if err := j.save(slices.Delete(entries, r.at, r.at+1)); err != nil {
+		done := item
+		j.entries[r.at].settled = &done
 		item.Outcome = Failed
 		item.Message += "; but the journal could not be written, and still holds it: " + err.Error()
 		return item
