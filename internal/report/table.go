@@ -89,6 +89,9 @@ func Headline(s result.Summary) string {
 		} else if strings.HasSuffix(name, ".iops") {
 			unit = " IOPS"
 		}
+		if _, ok := first.Metrics[name]; !ok {
+			continue // a step of another operation, which has a latency alone
+		}
 		low, high, p99 := math.Inf(1), 0.0, 0.0
 		for _, row := range s.Rows {
 			if row.Workload != first.Workload || row.Variant != first.Variant {
@@ -130,6 +133,9 @@ func intervalOf(row result.Row, op string) string {
 	e, number := row.Metrics[Rate(row, op)], Number
 	if e.N == 0 {
 		e, number = row.Metrics[op+".bandwidth"], BytesPerSecond
+	}
+	if e.N == 0 {
+		return "-"
 	}
 	if e.Low == nil || e.High == nil {
 		return "n < 6"

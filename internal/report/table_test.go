@@ -70,11 +70,12 @@ func TestTableAndHeadline(t *testing.T) {
 func ofOtherEngines() result.Summary {
 	low, high, p99 := 1<<20*1.0, 3<<20*1.0, 0.004
 	return result.Summary{Rows: []result.Row{{
-		Target: "fast", Workload: "mail", Node: "a", N: 6, Operations: []string{"transactions", "flood"},
+		Target: "fast", Workload: "mail", Node: "a", N: 6, Operations: []string{"transactions", "step", "flood"},
 		Metrics: map[string]result.Estimate{
 			"transactions.rate":        {N: 6, Median: 300},
 			"transactions.latency.p99": {N: 6, Pooled: &p99},
 			"flood.bandwidth":          {N: 6, Median: 2 << 20, Low: &low, High: &high},
+			"step.latency.p99":         {N: 6, Pooled: &p99},
 			"aside.rate":               {N: 6, Median: 1},
 		},
 	}}}
@@ -88,6 +89,7 @@ func TestOperationsAreThoseOfTheEngineInItsOrder(t *testing.T) {
 	lines := strings.Split(text.String(), "\n")
 	for i, want := range []string{
 		"fast a mail transactions 6 300 n < 6 - - 4.00ms -",
+		"fast a mail step 6 - - - - 4.00ms -",
 		"fast a mail flood 6 - 1.00 MiB/s–3.00 MiB/s 2.00 MiB/s - - -",
 	} {
 		if got := strings.Join(strings.Fields(lines[i+1]), " "); got != want {
