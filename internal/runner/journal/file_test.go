@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -141,7 +142,7 @@ func TestADamagedJournalIsKeptAndNothingIsTouched(t *testing.T) {
 	if err != nil || filepath.Base(to) != "tunables.journal.damaged-20261121T010203.000000000Z" {
 		t.Fatalf("%s, %v", to, err)
 	}
-	if kept, err := os.ReadFile(to); err != nil || string(kept) != string(damaged) {
+	if kept, err := os.ReadFile(to); err != nil || !bytes.Equal(kept, damaged) {
 		t.Errorf("kept %q, %v", kept, err)
 	}
 	opened(t, dir, kernel)

@@ -94,9 +94,10 @@ func (d *disk) write(name, attribute, value string) error {
 		}
 		n = max(n, 4)
 	case "queue/max_sectors_kb":
-		if n < 4 || n > 1280 {
+		if n < 4 {
 			return invalid(name)
 		}
+		n = min(n, 1280)
 		defer d.limits()
 	case "queue/read_ahead_kb":
 		n = n / 4 * 4
