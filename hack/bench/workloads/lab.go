@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -125,7 +127,10 @@ func (l *lab) engine(ctx context.Context, name, dir string, config any) (func(co
 		return nil, err
 	}
 	return func(ctx context.Context) (*result.Measurement, error) {
-		env.Trial.Repeat++ // as the runner does, and so other data each time
+		env.Trial.Repeat++
+		// The runner keeps the garbage collector out of a trial as well.
+		runtime.GC()
+		defer debug.SetGCPercent(debug.SetGCPercent(-1))
 		return e.Run(ctx, env)
 	}, nil
 }

@@ -18,10 +18,10 @@ type Thread struct {
 	// Clock is that of all threads of a Run. It stands at 0 when they are let go.
 	Clock Clock
 
-	stop *atomic.Bool
-	used unix.Rusage
-	end  time.Duration
-	err  error
+	stop       *atomic.Bool
+	used       unix.Rusage
+	begin, end time.Duration
+	err        error
 }
 
 // Stopped says that the trial is over before its time: another thread has failed,
@@ -39,7 +39,8 @@ func (c Clock) Now() time.Duration { return time.Since(c.start) }
 
 // Usage is what the threads of a Run have used.
 type Usage struct {
-	// Elapsed is from the moment all threads were let go to the end of the last.
+	// Elapsed is from the moment the first thread began to the end of the last. How
+	// long a thread waits for a processor after it was let go is not the storage's time.
 	Elapsed time.Duration
 	// User and System are CPU time, of all threads together.
 	User, System time.Duration
@@ -71,6 +72,7 @@ func Run(ctx context.Context, n int, body func(*Thread) error) (Usage, error) {
 			ready.Done()
 			<-release
 			before := threadUsage()
+			t.begin = t.Clock.Now()
 			t.err = body(t)
 			t.end = t.Clock.Now()
 			t.used = since(before)
@@ -92,8 +94,9 @@ func Run(ctx context.Context, n int, body func(*Thread) error) (Usage, error) {
 func sum(ctx context.Context, threads []*Thread) (Usage, error) {
 	var u Usage
 	var first error
+	begin, end := threads[0].begin, threads[0].end
 	for _, t := range threads {
-		u.Elapsed = max(u.Elapsed, t.end)
+		begin, end = min(begin, t.begin), max(end, t.end)
 		u.User += time.Duration(t.used.Utime.Nano())
 		u.System += time.Duration(t.used.Stime.Nano())
 		if t.err != nil && first == nil {
@@ -103,6 +106,7 @@ func sum(ctx context.Context, threads []*Thread) (Usage, error) {
 	if first == nil {
 		first = ctx.Err()
 	}
+	u.Elapsed = end - begin
 	return u, first
 }
 
