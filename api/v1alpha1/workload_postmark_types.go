@@ -29,7 +29,8 @@ const (
 )
 
 // PostmarkWorkload creates files, runs transactions on them (read or append, and
-// create or delete), and deletes them.
+// create or delete), and deletes them. What the metrics mean is in
+// docs/reference/workload-postmark.md.
 //
 // +kubebuilder:validation:XValidation:rule="self.mode == 'Compatible' || !has(self.buffered)",message="buffered is for mode Compatible: mode Modern gives the kernel blocks as they are"
 // +kubebuilder:validation:XValidation:rule="self.mode != 'Compatible' || (!has(self.threads) || self.threads == 1) && (!has(self.durability) || self.durability == 'None')",message="mode Compatible has one thread and durability None, as the original: use mode Modern for more"
@@ -121,9 +122,9 @@ type PostmarkWorkload struct {
 	// +kubebuilder:validation:Maximum=4294967295
 	Seed *int64 `json:"seed,omitempty"`
 
-	// buffered collects blocks into pieces of 4096 bytes before the kernel is given
-	// them, as the original does through the C library. Only in mode Compatible; mode
-	// Modern gives the kernel blocks as they are. Default: true in mode Compatible.
+	// buffered collects blocks into pieces of 64 KiB before the kernel is given them, as
+	// the original does in smaller ones through the C library. Only in mode Compatible;
+	// mode Modern gives the kernel blocks as they are. Default: true in mode Compatible.
 	// +optional
 	Buffered *bool `json:"buffered,omitempty"`
 }

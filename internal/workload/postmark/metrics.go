@@ -109,7 +109,7 @@ func (r *run) notes(t *tallies) []string {
 		notes = append(notes, "durability None: the rates are those of memory, as far as it reaches; drain.duration is what was left to be written")
 	}
 	if r.compatible() && r.buffered() {
-		notes = append(notes, "blocks are collected into pieces of 4096 bytes, as the original does through the C library")
+		notes = append(notes, "blocks are collected into pieces of 64 KiB; the original does so through the C library, whose pieces are 4 KiB on most local file systems")
 	}
 	all := max(t.transactions.attempted, 1)
 	percent := func(n uint64) string { return fmt.Sprintf("%.3g %%", 100*float64(n)/float64(all)) }
