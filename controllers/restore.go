@@ -66,11 +66,11 @@ func (r *StorageBenchmarkReconciler) restoreWaits(ctx context.Context, job *batc
 		return nil, nil
 	}
 	n := &corev1.Node{}
-	err := r.Live.Get(ctx, types.NamespacedName{Name: node}, n)
-	if client.IgnoreNotFound(err) != nil {
+	err := client.IgnoreNotFound(r.Live.Get(ctx, types.NamespacedName{Name: node}, n))
+	if err != nil {
 		return nil, err
 	}
-	if err != nil || !nodeReady(n) {
+	if !nodeReady(n) { // also one that is gone, which has no conditions
 		return &progress.Trouble{
 			Reason: v1alpha1.ReasonNodeAway, MayPass: true,
 			Message: fmt.Sprintf("node %s is away; its settings are put back when it is here again", node),

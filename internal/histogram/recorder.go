@@ -19,7 +19,7 @@ func (r *Recorder) Record(v uint64) {
 
 // Merge adds what other has counted.
 func (r *Recorder) Merge(other *Recorder) {
-	for i, n := range other.counts {
+	for i, n := range &other.counts {
 		r.counts[i] += n
 	}
 	r.n += other.n
@@ -44,7 +44,7 @@ func (r *Recorder) Max() uint64 { return r.max }
 // Histogram returns what was counted, for documents.
 func (r *Recorder) Histogram() *Histogram {
 	h := &Histogram{counts: map[int]uint64{}, total: r.n}
-	for i, n := range r.counts {
+	for i, n := range &r.counts {
 		if n > 0 {
 			h.counts[i] = n
 		}

@@ -107,7 +107,7 @@ var Rules = []Rule{
 	{Path: "internal/runner/journal", Own: []string{"internal/tunable", "internal/trial"}, Bare: true},
 	{
 		Path:    "internal/runner",
-		Own:     []string{"internal/workload", "internal/device", "internal/environment", "internal/observe", "internal/store", "internal/store/dir", "internal/trial", "internal/result"},
+		Own:     []string{"internal/workload", "internal/device", "internal/environment", "internal/observe", "internal/tunable", "internal/runner/journal", "internal/store", "internal/store/dir", "internal/trial", "internal/result"},
 		Foreign: append([]string{"github.com/cenkalti/backoff/v5", "github.com/klauspost/compress/zstd"}, system...),
 		Bare:    true,
 	},
@@ -116,14 +116,14 @@ var Rules = []Rule{
 	{
 		Path: "controllers",
 		Own: []string{
-			"api/v1alpha1", "internal/trial", "internal/plan", "internal/jobspec", "internal/progress",
+			"api/v1alpha1", "internal/trial", "internal/plan", "internal/policy", "internal/jobspec", "internal/progress",
 			"internal/result", "internal/stats", "internal/status", "internal/store", "internal/store/s3",
 		},
 		Foreign: []string{"k8s.io/", "sigs.k8s.io/controller-runtime", "github.com/go-logr/logr"},
 	},
 	{
 		Path:    "cmd/manager",
-		Own:     []string{"api/v1alpha1", "controllers", "internal/jobspec", "internal/workload/engines"},
+		Own:     []string{"api/v1alpha1", "controllers", "internal/jobspec", "internal/tunable", "internal/workload/engines"},
 		Foreign: []string{"k8s.io/", "sigs.k8s.io/controller-runtime", "github.com/spf13/cobra"},
 	},
 	{Path: "config/crd"}, // embeds the CRDs
@@ -176,6 +176,7 @@ var Rules = []Rule{
 		Own:     []string{"api/v1alpha1", "hack/bench/lab", "internal/jobspec", "internal/stats"},
 		Foreign: []string{"k8s.io/", "sigs.k8s.io/controller-runtime", "github.com/klauspost/compress/zstd"},
 	},
+	{Path: "test/wait", Own: []string{"api/v1alpha1"}, Foreign: append([]string{"sigs.k8s.io/controller-runtime/pkg/client"}, kubernetesTypes...)},
 	{Path: "test/..."},
 }
 

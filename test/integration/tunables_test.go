@@ -171,7 +171,8 @@ func tunedLab(t *testing.T) (*lab, *v1alpha1.StorageBenchmark) {
 	l := newLab(t, 1)
 	l.privileged()
 	l.policy(asIs)
-	return l, l.benchmark("tuned", tuned)
+	b := l.benchmark("tuned", tuned)
+	return l, b
 }
 
 func TestANodeIsOnRecordBeforeItsSettingsAreChanged(t *testing.T) {

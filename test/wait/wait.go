@@ -19,8 +19,8 @@ import (
 type Patience struct{ Every, AtMost time.Duration }
 
 // For repeats check until it returns nil.
-func (p Patience) For(t testing.TB, what string, check func() error) {
-	t.Helper()
+func (p Patience) For(tb testing.TB, what string, check func() error) {
+	tb.Helper()
 	deadline := time.Now().Add(p.AtMost)
 	for {
 		err := check()
@@ -28,7 +28,7 @@ func (p Patience) For(t testing.TB, what string, check func() error) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %s: %v", what, p.AtMost, err)
+			tb.Fatalf("%s: not within %s: %v", what, p.AtMost, err)
 		}
 		time.Sleep(p.Every)
 	}
@@ -36,10 +36,10 @@ func (p Patience) For(t testing.TB, what string, check func() error) {
 
 // Condition waits until a condition of a benchmark has the reason, for the present
 // generation of its spec, and returns it.
-func (p Patience) Condition(ctx context.Context, t testing.TB, api client.Client, b *v1alpha1.StorageBenchmark, kind, reason string) metav1.Condition {
-	t.Helper()
+func (p Patience) Condition(ctx context.Context, tb testing.TB, api client.Client, b *v1alpha1.StorageBenchmark, kind, reason string) metav1.Condition {
+	tb.Helper()
 	var found metav1.Condition
-	p.For(t, kind+" of "+b.Name+" is "+reason, func() error {
+	p.For(tb, kind+" of "+b.Name+" is "+reason, func() error {
 		if err := api.Get(ctx, client.ObjectKeyFromObject(b), b); err != nil {
 			return err
 		}

@@ -160,5 +160,6 @@ func (b *bench) work(ctx context.Context, trials int) (result.WorkerSummary, err
 	if err != nil {
 		return w, err
 	}
-	return w, result.Decode(document, result.WorkerSchema, &w)
+	err = result.Decode(document, result.WorkerSchema, &w)
+	return w, err
 }

@@ -140,7 +140,8 @@ import_system_images() {
 project_image() {
   # The list of packages may have changed since "up".
   if [ ! -e "$(image_file "$BASE_IMAGE")" ]; then
-    base_image "[base]" && base_image_file || die "the base image could not be made (see above)"
+    base_image "[base]" || die "the base image could not be made (see above)"
+    base_image_file
   fi
   project_layer || die "the project's binaries do not build (see above)"
   project_import

@@ -1,5 +1,4 @@
-# What the guest boots: kernel with ZFS, root file system, a disk with the node's
-# images. Each is a directory of the cache, named after everything that goes into
+# What the guest is made of: kernel with ZFS, root file system, the node's images. Each is a directory of the cache, named after everything that goes into
 # it, made under a lock and renamed into place when complete.
 # shellcheck shell=bash disable=SC2153  # some variables belong to other parts
 
@@ -18,7 +17,7 @@ root_dir() {
   cached root "$(kernel_dir)" "${GUEST_PACKAGES[*]}" "$(declare -f root_files make_root)" \
     "$(built kubernetes)" "$(built containerd)" "$(built cni)" "$(cat "$ZFS_HERE"/build/*)"
 }
-node_dir() { cached node "$BASE_IMAGE" "$PAUSE_IMAGE" "$NODE_DISK_SIZE" "$(declare -f make_node_disk)" "$(built containerd)"; }
+node_dir() { cached node "$BASE_IMAGE" "$PAUSE_IMAGE" "$(declare -f make_node_tree store_import)" "$(built containerd)"; }
 
 # make_once DIRECTORY WHAT COMMAND...: runs COMMAND TEMPORARY-DIRECTORY unless it is there.
 make_once() (
@@ -128,31 +127,38 @@ file_system() {
   mkfs.ext4 -q -F -m 0 -E lazy_itable_init=0,lazy_journal_init=0 "$@" -d "$tree" "$file"
 }
 
-# make_node_disk: a containerd of the host's imports what the guest's will have, at
-# the host's speed; its store is the same wherever it is mounted.
-make_node_disk() {
-  local tree=$1/tree run pid
+# make_node_tree: what the node's disk will hold, its images above all.
+make_node_tree() {
+  mkdir -p "$1/tree/$GUEST_NODE/cni"
+  store_import "$1/tree" "$(image_file "$PAUSE_IMAGE")" "$(image_file "$BASE_IMAGE")"
+}
+
+# store_import TREE ARCHIVE...: a containerd of the host's imports images into what
+# will be the guest's store, at the host's speed. A process of its own, so that
+# containerd ends with it.
+store_import() (
+  tree=$1
+  shift
   run=$(mktemp -d)
-  mkdir -p "$tree/$GUEST_NODE/cni"
-  STATE=$tree RUN=$run render "$HERE/config/containerd.toml" NODE="$GUEST_NODE" CNI_BIN=/nonexistent PAUSE_IMAGE="$PAUSE_IMAGE" >"$run/containerd.toml"
-  PATH=$(built containerd):$PATH "$(program containerd containerd)" --config "$run/containerd.toml" &
+  config=$tree/containerd.toml
+  STATE=$tree RUN=$run render "$HERE/config/containerd.toml" NODE="$GUEST_NODE" CNI_BIN=/nonexistent PAUSE_IMAGE="$PAUSE_IMAGE" >"$config"
+  PATH=$(built containerd):$PATH "$(program containerd containerd)" --config "$config" >"$run/log" 2>&1 8>&- 9>&- &
   pid=$!
-  # shellcheck disable=SC2064  # with the values of now
-  trap "kill -KILL $pid 2>/dev/null || true; rm -rf '$run'" EXIT
-  wait_for 60 containerd store_ctr "$run" version
-  store_ctr "$run" images import "$(image_file "$PAUSE_IMAGE")"
-  store_ctr "$run" images import "$(image_file "$BASE_IMAGE")"
+  trap 'kill -KILL "$pid" 2>/dev/null || true; rm -rf "$run"' EXIT
+  wait_for 60 "containerd to start" store_ctr "$run" version || {
+    tail "$run/log" >&2
+    exit 1
+  }
+  for archive in "$@"; do store_ctr "$run" images import "$archive" || exit 1; done
   kill -TERM "$pid"
   wait_for 20 "containerd to end" gone "$pid"
-  rm -f "$tree/$GUEST_NODE/containerd.toml"
-  file_system "$tree" "$1/node.ext4" "$NODE_DISK_SIZE"
-  rm -rf --one-file-system "$tree"
-}
+  rm "$config"
+)
 
 store_ctr() {
   local run=$1
   shift
-  "$(program containerd ctr)" --address "$run/$GUEST_NODE/containerd.sock" --namespace k8s.io "$@"
+  CONTAINERD_SUPPRESS_DEPRECATION_WARNINGS=1 "$(program containerd ctr)" --address "$run/$GUEST_NODE/containerd.sock" --namespace k8s.io "$@"
 }
 
 # guest_make: all of it.
@@ -167,5 +173,5 @@ guest_make() {
   single_program_image "$PAUSE_IMAGE" pause "$CACHE/images/pause-${PAUSE_IMAGE##*:}" /pause
   make_once "$(kernel_dir)" "kernel and ZFS modules (about 5 min)" make_kernel
   make_once "$(root_dir)" "root file system (about 1 min)" make_root
-  make_once "$(node_dir)" "disk with the node's images (about 20 s)" make_node_disk
+  make_once "$(node_dir)" "the node's images (about 10 s)" make_node_tree
 }

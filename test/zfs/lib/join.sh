@@ -65,28 +65,49 @@ guest_render() {
   STATE=$IN_GUEST_STATE RUN=$IN_GUEST_RUN render "$HERE/config/$template" "$@"
 }
 
-# guest_image: gives the guest the project's image, the one that "deploy" installs,
-# without the base layer, which it has. It travels on a disk: the file is written
+# guest_image: gives the guest, if it has not got it yet, the image of the operator that
+# is installed, which is its workers', too. It travels on a disk: the file is written
 # here, and read there past the guest's page cache.
 guest_image() {
-  local ref work=$LOCAL/build hash
-  [ -s "$LOCAL/image" ] || die "there is no project image; run \"make deploy\" first"
-  ref=$(<"$LOCAL/image")
-  if in_guest 60 ctr -n k8s.io images ls -q "name==$ref" | grep -q .; then return; fi
-  hash=$({ sha256sum <"$work/layer.tar"; echo "$BASE_HASH"; } | short_hash)
-  [ "$ref" = "$IMAGE_NAME:$hash" ] || die "$work is another build than $ref; run \"make deploy\" again"
-  "$(program imagetool imagetool)" --ref "$ref" --thin --user 65532:65532 \
-    --layer "$CACHE/images/base-$BASE_HASH/rootfs.tar" --layer "$work/layer.tar" --output "$GUEST/image.new"
-  dd if="$GUEST/image.new" of="$GUEST/image" bs=1M conv=notrunc status=none
-  rm -f "$GUEST/image.new"
+  local ref work size
+  ref=$(deployed_image)
+  if [ -z "$ref" ]; then
+    say "[zfs]   no operator is installed; after \"make deploy\" run \"images\""
+    return
+  fi
+  if guest_has_image "$ref"; then return; fi
   say "[zfs]   importing $ref"
+  work=$GUEST/image.new
+  rm -rf "$work"
+  mkdir -p "$work/tree"
+  export_image "$ref" "$work/all.tar"
+  # Without what the guest has, which is most of it: the base.
+  in_guest 60 ctr -n k8s.io content ls -q | sed 's,^\([^:]*\):,blobs/\1/,' >"$work/has"
+  tar --extract --file "$work/all.tar" --directory "$work/tree" --exclude-from "$work/has"
+  layer "$work/tree" "$work/image.tar"
+  size=$(stat -c %s "$work/image.tar")
+  ((size < $(stat -c %s "$GUEST/image"))) || die "$ref is larger than the disk that it travels on ($IMAGE_DISK_SIZE)"
+  dd if="$work/image.tar" of="$GUEST/image" bs=1M conv=notrunc status=none
+  rm -rf "$work"
+  # ctr stops reading at the archive's end, which is not the disk's.
   # shellcheck disable=SC2016  # expanded in the guest
-  in_guest 300 bash -c 'set -o pipefail
-    dd if=/dev/vde bs=1M iflag=direct status=none | ctr -n k8s.io images import -
+  in_guest 300 bash -c 'set -eo pipefail
+    dd if=/dev/vde bs=1M count="$3" iflag=direct status=none | (ctr -n k8s.io images import - && cat >/dev/null)
     for old in $(ctr -n k8s.io images ls -q | grep "^$2:" | grep -vFx "$1"); do
       ctr -n k8s.io containers ls -q "image==$old" | grep -q . || ctr -n k8s.io images rm "$old"
-    done' import "$ref" "$IMAGE_NAME" >/dev/null || die "the guest could not import $ref"
+    done' import "$ref" "$IMAGE_NAME" $((size / 1024 / 1024 + 1)) >/dev/null || die "the guest could not import $ref"
 }
+
+# export_image REF FILE: as another node has it.
+export_image() {
+  ctr_node "${NODES[0]}" images export "$2" "$1" || die "${NODES[0]} has no $1; run \"make deploy\""
+}
+
+deployed_image() {
+  kubectl -n storagebench-system get deployment -l app.kubernetes.io/name=storagebench \
+    -o 'jsonpath={.items[*].spec.template.spec.containers[0].image}' --ignore-not-found
+}
+guest_has_image() { [ -n "$(in_guest 60 ctr -n k8s.io images ls -q "name==$1")" ]; }
 
 # guest_joined BOOT: this boot's kubelet is ready, and answers the API server.
 guest_joined() {

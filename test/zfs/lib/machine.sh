@@ -10,14 +10,28 @@ guest_disks() {
   [ -e "$GUEST/root" ] || root_dir >"$GUEST/root"
   [ -e "$(<"$GUEST/root")/root.ext4" ] || die "$(<"$GUEST/root"), which the guest was made from, is gone; take the guest down and up"
   [ -e "$GUEST/kernel" ] || kernel_dir >"$GUEST/kernel"
-  if [ ! -e "$GUEST/node.ext4" ]; then
-    cp --sparse=always "$(node_dir)/node.ext4" "$GUEST/node.new"
-    mv "$GUEST/node.new" "$GUEST/node.ext4"
-  fi
+  [ -e "$GUEST/node.ext4" ] || node_disk
   for disk in tank0 tank1; do
     [ -e "$GUEST/$disk" ] || pool_disk "$GUEST/$disk"
   done
   [ -e "$GUEST/image" ] || truncate -s "$IMAGE_DISK_SIZE" "$GUEST/image"
+}
+
+# node_disk: what the guest writes outside of the pool, and its images.
+node_disk() {
+  local work=$GUEST/node.new ref
+  rm -rf --one-file-system "$work"
+  mkdir "$work"
+  cp -a "$(node_dir)/tree" "$work/tree"
+  ref=$(deployed_image)
+  if [ -n "$ref" ]; then
+    say "[zfs]   importing $ref"
+    export_image "$ref" "$work/image.tar"
+    store_import "$work/tree" "$work/image.tar" >/dev/null
+  fi
+  file_system "$work/tree" "$work/node.ext4" "$NODE_DISK_SIZE"
+  mv "$work/node.ext4" "$GUEST/node.ext4"
+  rm -rf --one-file-system "$work"
 }
 
 # pool_disk FILE: with a partition. Given a whole disk, zpool would label it and wait
@@ -55,7 +69,7 @@ guest_start() {
   accelerator=$(accelerator)
   case $accelerator in
     kvm) cpu=host accelerator=kvm ;;
-    *) cpu=max accelerator=tcg,thread=multi ;;
+    *) cpu=qemu64 accelerator=tcg,thread=multi ;;
   esac
   # In this order: the guest's vda, vdb and so on. A flush of the pool's disks is
   # counted and reaches the host's page cache, which survives QEMU.
@@ -74,12 +88,12 @@ guest_start() {
     -append "console=ttyS0 quiet panic=-1 mitigations=off"
 }
 
-# guest_processes: QEMUs with our disks, whether their record is there or not.
+# guest_processes: QEMU, and the containerd of store_import, whether recorded or not.
 guest_processes() {
   local exe pid
   for exe in /proc/[0-9]*/exe; do
     case $(readlink "$exe" 2>/dev/null) in
-      */qemu-system-x86_64*)
+      */qemu-system-x86_64* | */containerd-v*/containerd)
         pid=${exe#/proc/}
         pid=${pid%/exe}
         if tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | grep -qF "$GUEST/"; then echo "$pid"; fi

@@ -20,8 +20,8 @@ GUEST_CPUS=2
 GUEST_MEMORY=3G
 NODE_DISK_SIZE=6G
 POOL_DISK_SIZE=4G
-# Room for the project's image without its base layer.
-IMAGE_DISK_SIZE=512M
+# Room for the project's image.
+IMAGE_DISK_SIZE=1G
 
 # Whatever release the host is: ZFS comes from this one's backports.
 GUEST_RELEASE=bookworm
