@@ -108,6 +108,16 @@ func TestWhatIsAppliedIsReportedAndPutBack(t *testing.T) {
 	}
 }
 
+func TestAssignmentsAreAppliedInAnOrderInWhichNoneUndoesAnother(t *testing.T) {
+	kernel := machine()
+	j := opened(t, t.TempDir(), kernel)
+	assignments := plan(t, kernel, "sda", "block.queue.read_ahead_kb=128", "block.queue.nr_requests=200", "block.queue.scheduler=bfq", "block.queue.max_sectors_kb=512")
+	slices.Reverse(assignments)
+	if _, err := j.Apply(t.Context(), owner, assignments); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAValueThatAKnobHasAlreadyNeedsNoEntry(t *testing.T) {
 	kernel := machine()
 	j := opened(t, t.TempDir(), kernel)

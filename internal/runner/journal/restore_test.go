@@ -1,10 +1,12 @@
 package journal
 
 import (
+	"context"
 	"strings"
 	"syscall"
 	"testing"
 
+	"storagebench.io/storagebench/internal/tunable"
 	"storagebench.io/storagebench/internal/tunable/tunabletest"
 )
 
@@ -249,6 +251,57 @@ func TestATunableOfANewerVersionIsNotForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	if report := j.Restore(t.Context()); report.Count(Failed) != 1 || !strings.Contains(report.First(), "knows no tunable") || len(j.Entries()) != 1 {
+		t.Errorf("got %v", report.Items)
+	}
+}
+
+func TestAnEntryThatStaysGoesBackToWhatWasThereBeforeAll(t *testing.T) {
+	kernel := machine()
+	kernel.Set(queue+"nr_requests", "64")
+	j := opened(t, t.TempDir(), kernel)
+	// nr_requests is 256 with bfq when it is set to 100.
+	apply(t, j, kernel, "sda", "block.queue.scheduler=bfq", "block.queue.nr_requests=100")
+	kernel.Set(queue+"nr_requests", "99")
+	report := j.Restore(t.Context())
+	if report.Count(Foreign) != 1 || report.Count(Restored) != 1 || len(j.Entries()) != 1 {
+		t.Fatalf("got %v", report.Items)
+	}
+	if old := j.Entries()[0].Old.Value; old != "64" {
+		t.Errorf("what is left goes back to %s", old)
+	}
+	kernel.Set(queue+"nr_requests", "100")
+	if report := j.Restore(t.Context()); !report.Complete() || kernel.Get(queue+"nr_requests") != "64" || !strings.HasPrefix(kernel.Get(queue+"scheduler"), "[none]") {
+		t.Errorf("%v: nr_requests %s, scheduler %s", report.Items, kernel.Get(queue+"nr_requests"), kernel.Get(queue+"scheduler"))
+	}
+}
+
+// deaf is a kernel that takes no more values, and says nothing.
+type deaf struct {
+	tunable.Host
+	now *bool
+}
+
+func (d deaf) Write(ctx context.Context, k tunable.Knob, s tunable.State) error {
+	if *d.now {
+		return nil
+	}
+	return d.Host.Write(ctx, k, s)
+}
+
+func TestAnEntryLeavesTheJournalOnlyWhenItsValueWasSeen(t *testing.T) {
+	kernel, disk, now := machine(), &memory{}, false
+	j, err := open(Options{Host: deaf{kernel.Host(), &now}}, disk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply(t, j, kernel, "sda", "vm.dirty_expire_centisecs=100", "block.queue.nomerges=2")
+	now = true
+	report := j.Restore(t.Context())
+	if report.Count(Failed) != 2 || disk.file == nil || !strings.Contains(report.First(), "was to be put back to 3000, and is 100") {
+		t.Errorf("got %v", report.Items)
+	}
+	now = false
+	if report := j.Restore(t.Context()); !report.Complete() || report.Count(Restored) != 2 {
 		t.Errorf("got %v", report.Items)
 	}
 }
