@@ -132,7 +132,7 @@ func asFailure(err error) *trial.Failure {
 		return f
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return &trial.Failure{Class: TunableNotApplied, Message: "stopped while tunables were being set: " + err.Error(), Err: err}
+		return &trial.Failure{Class: trial.TunableNotApplied, Message: "stopped while tunables were being set: " + err.Error(), Err: err}
 	}
 	return trial.AsFailure(err)
 }
@@ -142,7 +142,7 @@ func failed(a tunable.Assignment, err error) *trial.Failure {
 		return f
 	}
 	return &trial.Failure{
-		Class: TunableNotApplied, Field: a.Field,
+		Class: trial.TunableNotApplied, Field: a.Field,
 		Message: fmt.Sprintf("%s could not be set to %s: %v", a.Knob, tunable.State{Value: a.Value}, err),
 		Remedy:  "see what the target takes with: storagebench tunables " + a.Knob.Tunable + " --target PATH", Err: err,
 	}
@@ -150,7 +150,7 @@ func failed(a tunable.Assignment, err error) *trial.Failure {
 
 func notTaken(a tunable.Assignment, wanted, seen tunable.State, when string) *trial.Failure {
 	return &trial.Failure{
-		Class: TunableNotApplied, Field: a.Field + ".value",
+		Class: trial.TunableNotApplied, Field: a.Field + ".value",
 		Message: fmt.Sprintf("%s was to be %s, and was %s %s: the value was not taken", a.Knob, wanted, seen, when),
 		Remedy:  "ask for a value that the kernel takes as it is",
 	}

@@ -176,7 +176,7 @@ func TestAFailedApplyLeavesNothingChanged(t *testing.T) {
 		}
 		changes, err := j.Apply(t.Context(), owner, assignments)
 		f, ok := errors.AsType[*trial.Failure](err)
-		if !ok || changes != nil || f.Class != TunableNotApplied || f.Field != c.field || f.Remedy == "" {
+		if !ok || changes != nil || f.Class != trial.TunableNotApplied || f.Field != c.field || f.Remedy == "" {
 			t.Errorf("%s: %v, %+v", name, changes, err)
 			continue
 		}
@@ -263,7 +263,7 @@ func TestApplyStopsWhenItIsToldTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = j.Apply(ctx, owner, plan(t, kernel, "sda", "block.queue.nr_requests=100", "vm.dirty_ratio=5"))
-	if f := trial.AsFailure(err); !errors.Is(err, context.Canceled) || f.Class != TunableNotApplied || steps != 1 {
+	if f := trial.AsFailure(err); !errors.Is(err, context.Canceled) || f.Class != trial.TunableNotApplied || steps != 1 {
 		t.Errorf("%d steps, %v", steps, err)
 	}
 	if after := snapshot(kernel); after != before || len(j.Entries()) != 0 {
@@ -280,7 +280,7 @@ func TestNothingIsWrittenWhenTheJournalCannotBe(t *testing.T) {
 	assignments := plan(t, kernel, "sda", "block.queue.nr_requests=100")
 	kernel.Refuse = func(name string) error { t.Errorf("%s was written", name); return nil }
 	_, err = j.Apply(t.Context(), owner, assignments)
-	if f := trial.AsFailure(err); f.Class != JournalUnusable || !strings.Contains(f.Message, "/somewhere") || !strings.Contains(f.Message, "no space") {
+	if f := trial.AsFailure(err); f.Class != trial.TunableNotApplied || !strings.Contains(f.Message, "/somewhere") || !strings.Contains(f.Message, "no space") {
 		t.Errorf("got %v", err)
 	}
 }

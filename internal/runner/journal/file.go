@@ -21,16 +21,6 @@ const (
 	lockName = "lock"
 )
 
-// Classes of failures of this package.
-const (
-	// TunableNotApplied: a value was refused by the kernel or not taken.
-	TunableNotApplied trial.Class = "TunableNotApplied"
-	// TunablesNotRestored: something of an earlier run is still to be put back.
-	TunablesNotRestored trial.Class = "TunablesNotRestored"
-	// JournalUnusable: the journal is damaged, locked or cannot be written.
-	JournalUnusable trial.Class = "JournalUnusable"
-)
-
 // store keeps the journal's bytes.
 type store interface {
 	// load returns nil if there is no journal.
@@ -170,9 +160,9 @@ func SetAside(dir string, now time.Time) (string, error) {
 }
 
 func unusable(dir string, err error) *trial.Failure {
-	f := &trial.Failure{Class: JournalUnusable, Message: fmt.Sprintf("the journal in %s cannot be used: %v", dir, err), Err: err}
+	f := &trial.Failure{Class: trial.TunableNotApplied, Message: fmt.Sprintf("the journal in %s cannot be used: %v", dir, err), Err: err}
 	if corrupt, ok := errors.AsType[*CorruptError](err); ok {
-		f.Message = corrupt.Error()
+		f.Class, f.Message = trial.TunablesNotRestored, corrupt.Error() // for all that is known
 		f.Remedy = "see what it holds with storagebench restore, put that back by hand, and then: storagebench restore --forget"
 		return f
 	}

@@ -77,7 +77,7 @@ func TestAJournalOutlivesItsProcess(t *testing.T) {
 	second := opened(t, dir, kernel)
 	_, err := second.Apply(t.Context(), owner, plan(t, kernel, "", "vm.dirty_ratio=5"))
 	f := trial.AsFailure(err)
-	if f.Class != TunablesNotRestored || !strings.Contains(f.Message, "lab/flush (run r1, worker fast.node-a)") || !strings.Contains(f.Remedy, "storagebench restore --journal "+dir) {
+	if f.Class != trial.TunablesNotRestored || !strings.Contains(f.Message, "lab/flush (run r1, worker fast.node-a)") || !strings.Contains(f.Remedy, "storagebench restore --journal "+dir) {
 		t.Errorf("on top of it: %v", err)
 	}
 	if report := second.Restore(t.Context()); !report.Complete() || report.Count(Restored) != 2 {
@@ -100,7 +100,7 @@ func TestOneProcessHasAJournalAtATime(t *testing.T) {
 	kernel := tunabletest.New()
 	j := opened(t, dir, kernel)
 	_, err := Open(Options{Dir: dir, Host: kernel.Host()})
-	if f := trial.AsFailure(err); !errors.Is(err, ErrBusy) || f.Class != JournalUnusable || f.Remedy == "" {
+	if f := trial.AsFailure(err); !errors.Is(err, ErrBusy) || f.Class != trial.TunableNotApplied || f.Remedy == "" {
 		t.Errorf("got %v", err)
 	}
 	if _, err := SetAside(dir, time.Now()); !errors.Is(err, ErrBusy) {
@@ -129,7 +129,7 @@ func TestADamagedJournalIsKeptAndNothingIsTouched(t *testing.T) {
 	}
 	_, err = Open(Options{Dir: dir, Host: kernel.Host()})
 	corrupt, ok := errors.AsType[*CorruptError](err)
-	if f := trial.AsFailure(err); !ok || corrupt.Path != path || len(corrupt.Intact) != 1 || f.Class != JournalUnusable || !strings.Contains(f.Remedy, "--forget") {
+	if f := trial.AsFailure(err); !ok || corrupt.Path != path || len(corrupt.Intact) != 1 || f.Class != trial.TunablesNotRestored || !strings.Contains(f.Remedy, "--forget") {
 		t.Errorf("open: %v", err)
 	}
 	if _, err := Pending(dir); err == nil {
@@ -185,7 +185,7 @@ func TestAJournalThatCannotBeMadeSaysWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Open(Options{Dir: filepath.Join(file, "journal"), Host: tunabletest.New().Host()})
-	if f := trial.AsFailure(err); f.Class != JournalUnusable || !strings.Contains(f.Message, file) {
+	if f := trial.AsFailure(err); f.Class != trial.TunableNotApplied || !strings.Contains(f.Message, file) {
 		t.Errorf("got %v", err)
 	}
 }

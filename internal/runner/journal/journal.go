@@ -163,7 +163,7 @@ func (j *Journal) edit(at int, e Entry) []Entry {
 // pendingFailure refuses a node that is not as it was found.
 func pendingFailure(dir string, entries []Entry) *trial.Failure {
 	return &trial.Failure{
-		Class: TunablesNotRestored,
+		Class: trial.TunablesNotRestored,
 		Message: fmt.Sprintf("%d tunables that %s changed have not been put back, the first is %s: the journal is in %s",
 			len(entries), entries[0].Owner, entries[0].Knob, dir),
 		Remedy: "run on the node: storagebench restore" + dirFlag(dir),

@@ -209,7 +209,7 @@ func TestWhatIsAppliedToARealDiskIsInEffect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.Apply(t.Context(), owner, nil); trial.AsFailure(err).Class != TunablesNotRestored {
+	if _, err := j.Apply(t.Context(), owner, nil); trial.AsFailure(err).Class != trial.TunablesNotRestored {
 		t.Errorf("got %v", err)
 	}
 	report := j.Restore(t.Context())
@@ -242,7 +242,7 @@ func TestAValueThatTheRealKernelRefusesOrRoundsLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = j.Apply(t.Context(), owner, assignments)
-		if f := trial.AsFailure(err); f.Class != TunableNotApplied || !strings.Contains(f.Message, c.want) || f.Field != c.field {
+		if f := trial.AsFailure(err); f.Class != trial.TunableNotApplied || !strings.Contains(f.Message, c.want) || f.Field != c.field {
 			t.Errorf("%s: %v", name, err)
 		}
 		if after := queueOf(t, disk); fmt.Sprint(after) != fmt.Sprint(before) || len(j.Entries()) != 0 {
