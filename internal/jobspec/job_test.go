@@ -1,6 +1,7 @@
 package jobspec
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -181,5 +182,39 @@ func TestAPodThatWasKilledIsReplacedAndOneThatFailedIsNot(t *testing.T) {
 	}
 	if *j.Spec.ActiveDeadlineSeconds <= 3600 {
 		t.Error("the Job would be ended before the worker has stored what it has")
+	}
+}
+
+func TestARestoreIsToldOfNothingButTheJournal(t *testing.T) {
+	settings := Settings{Image: "storagebench:1", ImagePullSecrets: []string{"registry"}}
+	job := RestoreJob(settings, "storagebench-system", "node-a")
+	spec := job.Spec.Template.Spec
+	if job.Namespace != "storagebench-system" || job.Name != RestoreName("node-a") || RestoreName("node-a") == RestoreName("node-b") {
+		t.Errorf("it is %s/%s", job.Namespace, job.Name)
+	}
+	want := []string{"restore", "--journal", JournalDir, "--host-programs"}
+	if c := spec.Containers[0]; !slices.Equal(c.Args, want) || !*c.SecurityContext.Privileged || len(c.Env) != 0 || len(spec.Volumes) != 1 {
+		t.Errorf("the container is %+v", c)
+	}
+	if !spec.HostPID || *spec.AutomountServiceAccountToken || spec.Affinity == nil || spec.Tolerations[0].Operator != corev1.TolerationOpExists {
+		t.Errorf("the Pod is %+v", spec)
+	}
+}
+
+func TestOnlyAPlanWithTunablesGetsPrivilegesAndTheJournal(t *testing.T) {
+	for _, tunables := range []bool{false, true} {
+		in := input(trial.Target{Source: trial.StorageClass, Mode: trial.Filesystem})
+		if tunables {
+			in.Plan.Variants = []trial.Variant{{Name: "v", Tunables: []trial.Tunable{{Name: "block.queue.scheduler", Value: "none"}}}}
+		}
+		job, err := Job(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := job.Spec.Template.Spec
+		privileged := spec.Containers[0].SecurityContext.Privileged
+		if got := privileged != nil && *privileged; got != tunables || spec.HostPID != tunables || slices.Contains(spec.Containers[0].Args, "--journal") != tunables {
+			t.Errorf("tunables %v: privileged %v, hostPID %v, %v", tunables, got, spec.HostPID, spec.Containers[0].Args)
+		}
 	}
 }

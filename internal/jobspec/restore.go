@@ -50,7 +50,7 @@ func RestoreJob(s Settings, namespace, node string) *batchv1.Job {
 						Image:           s.Image,
 						ImagePullPolicy: s.ImagePullPolicy,
 						Command:         []string{"/usr/local/bin/storagebench"},
-						Args:            []string{"restore", "--journal", JournalDir},
+						Args:            []string{"restore", "--journal", JournalDir, "--host-programs"},
 						// What it prints last is what the operator reads.
 						TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 						SecurityContext:          &corev1.SecurityContext{Privileged: new(true), ReadOnlyRootFilesystem: new(true)},
