@@ -33,7 +33,7 @@ guest_build() {
 }
 
 guest_up() {
-  local begin boot
+  local begin booted boot
   begin=$(now)
   guest_prepare
   live || die "there is no cluster to join; run \"make cluster-up\" first"
@@ -50,9 +50,9 @@ guest_up() {
     say "[zfs]   booting ($(accelerator))"
     guest_start
   fi
-  guest_wait 240 "the guest to boot" in_guest 20 test -e /run/guest/booted
-  say "        … $(($(now) - begin)) s: $(in_guest 30 cat /run/guest/booted)"
-  in_guest 60 zpool list -H -o name tank >/dev/null || die "the guest has no pool; see $LOGS/console.log"
+  guest_wait 240 "the guest to boot" guest_booted
+  booted=$(in_guest 60 cat /run/guest/booted) || die "the guest did not boot to its end; see $LOGS/console.log"
+  say "        … $(($(now) - begin)) s: $booted"
   boot=$(in_guest 30 cat /proc/sys/kernel/random/boot_id)
   guest_wait 240 "the node to be ready" guest_joined "$boot"
   guest_wait 120 "the guest's kube-proxy" in_guest 20 nft list table ip kube-proxy
@@ -105,7 +105,7 @@ guest_status() {
 }
 
 guest_down() {
-  local pid
+  local pid left
   need_linux_root
   lock "$GUEST_LOCK"
   stop zfs-guest KILL
@@ -117,7 +117,7 @@ guest_down() {
   # A cluster that is dead or on its way down has forgotten the node already.
   if alive kube-apiserver; then
     need_go
-    guest_leave >/dev/null || say "        the API server did not forget the node $GUEST_NODE"
+    left=$(guest_leave 2>&1) || say "        the API server did not forget the node $GUEST_NODE: $left"
   fi
   rm -f "$PKI/$GUEST_NODE".*
   rm -rf --one-file-system "$GUEST"
