@@ -9,13 +9,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
+	"storagebench.io/storagebench/hack/bench/paired"
 	"storagebench.io/storagebench/hack/bench/volume"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
@@ -97,55 +96,60 @@ func rateOf(ctx context.Context, program string, args ...string) (float64, error
 }
 
 // engine prepares an engine with a configuration, on the file system of dir, and
-// returns what runs it once.
+// returns what runs it once, in this process.
 func (l *lab) engine(ctx context.Context, name, dir string, config any) (func(context.Context) (*result.Measurement, error), error) {
-	e, err := engines.All().Engine(name)
+	env, err := l.prepare(ctx, name, dir, config)
 	if err != nil {
 		return nil, err
+	}
+	return func(ctx context.Context) (*result.Measurement, error) {
+		env.Trial.Repeat++
+		return execute(ctx, env)
+	}, nil
+}
+
+// engineRate is the side of a comparison that runs an engine, and one of its metrics.
+func (l *lab) engineRate(ctx context.Context, name, dir, metric string, config any) (paired.Side, error) {
+	env, err := l.prepare(ctx, name, dir, config)
+	return childRate(env, metric), err
+}
+
+// childRate runs what was prepared. Each trial is a process of its own, as it is on the
+// other side: the kernel finds a new process another processor than one that has been
+// there for long.
+func childRate(env workload.Env, metric string) paired.Side {
+	return func(ctx context.Context) (float64, error) {
+		env.Trial.Repeat++
+		metrics, err := inChild(ctx, env)
+		return metrics[metric].Value, err
+	}
+}
+
+// prepare has an engine prepare a workload with that configuration.
+func (l *lab) prepare(ctx context.Context, name, dir string, config any) (workload.Env, error) {
+	env := workload.Env{
+		Target: trial.Target{Name: "bench", Source: trial.HostPath, Mode: trial.Filesystem},
+		Log:    slog.New(slog.DiscardHandler),
+	}
+	e, err := engines.All().Engine(name)
+	if err != nil {
+		return env, err
 	}
 	raw, err := json.Marshal(config)
 	if err != nil {
-		return nil, err
+		return env, err
 	}
 	if err := e.Check(raw, trial.Filesystem); err != nil {
-		return nil, err
+		return env, err
 	}
-	env := workload.Env{
-		Workload: trial.Workload{Name: name, Engine: name, Config: raw},
-		Target:   trial.Target{Name: "bench", Source: trial.HostPath, Mode: trial.Filesystem},
-		Log:      slog.New(slog.DiscardHandler),
-	}
+	env.Workload = trial.Workload{Name: name, Engine: name, Config: raw}
 	for _, place := range []struct {
 		path   *string
 		parent string
 	}{{&env.Dir, dir}, {&env.Scratch, l.memory}, {&env.State, l.memory}} {
 		if *place.path, err = l.dir(place.parent); err != nil {
-			return nil, err
+			return env, err
 		}
 	}
-	if err := e.Prepare(ctx, env); err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context) (*result.Measurement, error) {
-		env.Trial.Repeat++
-		// The runner keeps the garbage collector out of a trial as well.
-		runtime.GC()
-		defer debug.SetGCPercent(debug.SetGCPercent(-1))
-		return e.Run(ctx, env)
-	}, nil
-}
-
-// engineRate is the side of a comparison that runs an engine, and one of its metrics.
-func (l *lab) engineRate(ctx context.Context, name, dir, metric string, config any) (func(context.Context) (float64, error), error) {
-	run, err := l.engine(ctx, name, dir, config)
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context) (float64, error) {
-		m, err := run(ctx)
-		if err != nil {
-			return 0, err
-		}
-		return m.Metrics[metric].Value, nil
-	}, nil
+	return env, e.Prepare(ctx, env)
 }

@@ -5,8 +5,8 @@
 // Both sides of a comparison do the same work on the same file system. They alternate
 // in pairs whose order changes (package paired), and what counts is the ratio of the
 // median rates, which must be at least what is wanted; its interval says how far it
-// can be trusted. The engine runs within this program, through the interface that the
-// runner uses, and its rate is the one that it reports.
+// can be trusted. The engine is run through the interface that the runner uses, and its
+// rate is the one that it reports.
 //
 // Every entry prints one line; the last line is the verdict of all.
 package main
@@ -33,6 +33,10 @@ type entry interface {
 }
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == childArgument {
+		runChild(context.Background())
+		return
+	}
 	flags := flag.NewFlagSet("bench-workloads", flag.ExitOnError)
 	effort := paired.Effort{}
 	flags.IntVar(&effort.Min, "min", 12, "fewest pairs, at least 12")
