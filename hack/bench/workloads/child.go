@@ -45,7 +45,8 @@ func inChild(ctx context.Context, env workload.Env) (result.Metrics, error) {
 		return nil, fmt.Errorf("a trial: %w: %s", err, strings.TrimSpace(stderr.String()))
 	}
 	var metrics result.Metrics
-	return metrics, json.Unmarshal(out, &metrics)
+	err = json.Unmarshal(out, &metrics)
+	return metrics, err
 }
 
 // child is the other end of inChild.
