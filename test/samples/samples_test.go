@@ -14,7 +14,9 @@ import (
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/cmd/storagebench/spec"
 	"storagebench.io/storagebench/internal/plan"
+	"storagebench.io/storagebench/internal/policy"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/tunable"
 	"storagebench.io/storagebench/internal/workload/engines"
 )
 
@@ -38,7 +40,11 @@ func TestBenchmarks(t *testing.T) {
 					modes[target.Name] = trial.Filesystem
 				}
 			}
-			p, err := plan.Build(plan.Input{Benchmark: b, Run: "test", Nodes: []string{"a", "b"}, Modes: modes, Engines: engines.All()})
+			variants, err := policy.Permit(policy.Input{Policies: []v1alpha1.TunablePolicy{everything()}, Variants: b.Spec.Variants, Catalogue: tunable.Rules{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := plan.Build(plan.Input{Benchmark: b, Run: "test", Nodes: []string{"a", "b"}, Modes: modes, Variants: variants, Engines: engines.All()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,6 +53,16 @@ func TestBenchmarks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// everything permits everything, so that what is left is whether the samples are right.
+func everything() v1alpha1.TunablePolicy {
+	var p v1alpha1.TunablePolicy
+	p.Spec.AllowDataLoss = true
+	for _, group := range []string{"block.*", "zfs.*", "vm.*", "scsi.*", "nvme.*", "ata.*"} {
+		p.Spec.Tunables = append(p.Spec.Tunables, v1alpha1.PermittedTunable{Name: group})
+	}
+	return p
 }
 
 func TestResultStore(t *testing.T) {
