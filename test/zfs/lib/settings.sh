@@ -8,7 +8,7 @@ GUEST_LOCK=$LOCK-zfs
 LOGS=$GUEST/logs
 
 GUEST_NODE=zfs
-# On the bridge of the nodes' addresses (hack/cluster/lib/settings.sh).
+# Beside those of the other nodes (hack/cluster/lib/settings.sh).
 GUEST_ADDRESS=10.90.0.13
 GUEST_PODS=10.91.3 # first three bytes
 GUEST_TAP=sbench-zfs
@@ -16,7 +16,6 @@ GUEST_MAC=52:54:00:5a:46:53
 # The node's label, and the taint that keeps other Pods away.
 GUEST_LABEL=storagebench.io/zfs
 
-GUEST_CPUS=2
 GUEST_MEMORY=3G
 NODE_DISK_SIZE=6G
 POOL_DISK_SIZE=4G

@@ -33,13 +33,13 @@ guest_build() {
 }
 
 guest_up() {
-  local begin booted boot
+  local begin start booted boot
   begin=$(now)
   guest_prepare
   live || die "there is no cluster to join; run \"make cluster-up\" first"
   guest_make
   lock "$GUEST_LOCK"
-  begin=$(now)
+  start=$(now)
   if alive zfs-guest; then
     say "[zfs]   the guest runs already"
   else
@@ -48,15 +48,14 @@ guest_up() {
     guest_network_up
     guest_initrd
     say "[zfs]   booting ($(accelerator))"
-    guest_start
   fi
-  guest_wait 240 "the guest to boot" guest_booted
+  guest_boot
   booted=$(in_guest 60 cat /run/guest/booted) || die "the guest did not boot to its end; see $LOGS/console.log"
-  say "        … $(($(now) - begin)) s: $booted"
+  say "        … $(($(now) - start)) s: $booted"
   boot=$(in_guest 30 cat /proc/sys/kernel/random/boot_id)
   guest_wait 240 "the node to be ready" guest_joined "$boot"
   guest_wait 120 "the guest's kube-proxy" in_guest 20 nft list table ip kube-proxy
-  say "        … $(($(now) - begin)) s: the node is ready"
+  say "        … $(($(now) - start)) s: the node is ready"
   guest_image
   echo "zfs-guest up: ok: node $GUEST_NODE is ready ($(accelerator)), pool tank is $(in_guest 60 zpool list -H -o health tank) ($(($(now) - begin)) s)"
 }
@@ -72,6 +71,7 @@ guest_images() {
 guest_exec() {
   need_linux_root
   (($#)) || die "name a command"
+  guest_booted || die "the guest has not booted"
   in_guest 300 "$@"
 }
 
@@ -95,7 +95,7 @@ guest_status() {
     fail
   fi
   need_go
-  in_guest 60 zpool status tank
+  guest_booted && in_guest 60 zpool status tank
   ready=$(kubectl --request-timeout=10s get node "$GUEST_NODE" -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}' || true)
   if [ "$ready" != True ]; then
     echo "zfs-guest status: short: pid $(recorded_pid zfs-guest) ($(accelerator)), node $GUEST_NODE is not ready"
@@ -126,12 +126,11 @@ guest_down() {
 
 # guest_report: from what is there now.
 guest_report() {
-  local processes links routes files=0 verdict=ok
+  local processes links files=0 verdict=ok
   processes=$(guest_processes | count)
   links=$(guest_links | count)
-  routes=$(guest_routes | count)
   [ ! -e "$GUEST" ] || files=1
-  ((processes + links + routes + files == 0)) || verdict=short
-  echo "zfs-guest down: $verdict: $processes processes, $links interfaces, $routes routes, $files directories left"
+  ((processes + links + files == 0)) || verdict=short
+  echo "zfs-guest down: $verdict: $processes processes, $links interfaces, $files directories left"
   [ $verdict = ok ]
 }
