@@ -62,9 +62,10 @@ rm /%[2]s/fsyncs`, parameters, dataset, writes))
 		t.Fatalf("%v: %q", err, out)
 	}
 	t.Logf("%d fsyncs: %d flushes, with zfs_nocacheflush=1 %d, then %d", writes, on, off, again)
-	// Transaction groups, one in five seconds, flush a few times more.
+	// A transaction group, one in five seconds, flushes a few times more, and may end just
+	// when an fsync would have flushed.
 	for _, flushes := range []int{on, again} {
-		if flushes < writes || flushes > 2*writes {
+		if flushes < writes*9/10 || flushes > writes*2 {
 			t.Errorf("%d fsyncs made %d flushes", writes, flushes)
 		}
 	}
