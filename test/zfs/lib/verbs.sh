@@ -61,18 +61,25 @@ guest_up() {
 }
 
 guest_images() {
+  local image
   guest_prepare
   lock "$GUEST_LOCK"
   alive zfs-guest || die "the guest does not run; run \"up\" first"
   guest_image
-  echo "zfs-guest images: ok: $(deployed_image)"
+  image=$(deployed_image)
+  echo "zfs-guest images: ok: ${image:-nothing to import}"
 }
 
 guest_exec() {
+  local status=0
   need_linux_root
   (($#)) || die "name a command"
   guest_booted || die "the guest has not booted"
-  in_guest 300 "$@"
+  in_guest 300 "$@" || status=$?
+  # What failed has said so.
+  # shellcheck disable=SC2034  # of hack/cluster/lib/say.sh
+  told=yes
+  exit $status
 }
 
 guest_kill() {
