@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -67,8 +68,11 @@ func buildRow(worker trial.Worker, cell trial.Cell, w *result.WorkerSummary) (re
 			continue
 		}
 		row.N++
-		if len(row.Operations) == 0 {
-			row.Operations = t.Operations // of one workload, the same in every trial
+		for _, op := range t.Operations {
+			// A trial may lack one that was too fast to be measured.
+			if !slices.Contains(row.Operations, op) {
+				row.Operations = append(row.Operations, op)
+			}
 		}
 		for name, m := range t.Metrics {
 			values[name] = append(values[name], m.Value)

@@ -34,15 +34,17 @@ func TestEveryEngineMeasuresAFileSystem(t *testing.T) {
 	l.ended(b, v1alpha1.ReasonFinished)
 
 	// The operation that each is for comes first.
-	first := map[string]string{
-		"preset": "write", "modern": "transactions", "compatible": "transactions", "sync": "filesync",
-		"stream": "write", "bonnie": "write", "matrix": "write",
+	// bonnie++ gives no rate to a test of less than half a second, which of so small a
+	// file are those by blocks, on a fast disk.
+	first := map[string][]string{
+		"preset": {"write"}, "modern": {"transactions"}, "compatible": {"transactions"}, "sync": {"filesync"},
+		"stream": {"write"}, "bonnie": {"write", "rewrite", "read", "seek", "write.char"}, "matrix": {"write"},
 	}
 	if len(b.Status.Summary) != len(engines) {
 		t.Errorf("%d rows of %d engines", len(b.Status.Summary), len(engines))
 	}
 	for _, row := range b.Status.Summary {
-		if len(row.Operations) == 0 || row.Operations[0].Operation != first[row.Workload] {
+		if len(row.Operations) == 0 || !slices.Contains(first[row.Workload], row.Operations[0].Operation) {
 			t.Errorf("%s: operations %+v", row.Workload, row.Operations)
 			continue
 		}
