@@ -128,6 +128,8 @@ type lab struct {
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
+	// Who else uses the cluster may have installed another one meanwhile.
+	guest(t, "images")
 	operator := &appsv1.Deployment{}
 	if err := api.Get(t.Context(), types.NamespacedName{Namespace: "storagebench-system", Name: "storagebench-manager"}, operator); err != nil {
 		t.Fatal(err)

@@ -73,14 +73,15 @@ debian_site() {
 }
 
 # bootstrap TREE PACKAGES OPTION...: a Debian with ZFS's packages from backports.
-# mmdebstrap unpacks in its working directory as another user: it needs /tmp.
+# mmdebstrap unpacks in its working directory as another user: it needs /tmp. What it
+# mounts is seen by nobody else, and goes with it even if it is killed.
 bootstrap() {
   local tree=$1 packages=$2 sources
   shift 2
   sources=$(mktemp)
   guest_sources "$sources"
   # shellcheck disable=SC2016  # expanded by mmdebstrap's shell
-  (cd /tmp && mmdebstrap --mode=root --include="${packages// /,}" \
+  (cd /tmp && unshare --mount --propagation private mmdebstrap --mode=root --include="${packages// /,}" \
     --setup-hook="install -Dm644 '$ZFS_HERE/build/zfs.pref' \"\$1/etc/apt/preferences.d/zfs\"" \
     "$@" "$GUEST_RELEASE" "$tree" "$sources")
   rm -f "$sources"

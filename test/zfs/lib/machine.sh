@@ -110,6 +110,16 @@ guest_processes() {
   done
 }
 
+# guest_stop: and those whose record is lost, with the cluster that they were of.
+guest_stop() {
+  local pid
+  stop zfs-guest KILL
+  for pid in $(guest_processes); do
+    kill -KILL "$pid" 2>/dev/null || true
+    wait_for 10 "process $pid of a guest to end" gone "$pid"
+  done
+}
+
 # in_guest SECONDS COMMAND...: runs it in the guest as root, with its output and its
 # status. The guest's agent answers on a serial line, each line with the request's
 # number, so that the rest of an answer that nobody waited for is passed over.

@@ -43,6 +43,7 @@ guest_up() {
   if alive zfs-guest; then
     say "[zfs]   the guest runs already"
   else
+    guest_stop
     [ ! -e "$GUEST/tank1" ] || say "[zfs]   the disks of before"
     guest_disks
     guest_network_up
@@ -112,14 +113,10 @@ guest_status() {
 }
 
 guest_down() {
-  local pid left
+  local left
   need_linux_root
   lock "$GUEST_LOCK"
-  stop zfs-guest KILL
-  for pid in $(guest_processes); do
-    kill -KILL "$pid" 2>/dev/null || true
-    wait_for 10 "QEMU to end" gone "$pid" || true
-  done
+  guest_stop
   guest_network_down
   # A cluster that is dead or on its way down has forgotten the node already.
   if alive kube-apiserver; then
