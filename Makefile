@@ -93,6 +93,10 @@ test-integration: ## Run the controllers against a real API server
 test-e2e: deploy ## Run benchmarks on the cluster (CLUSTER=local or current)
 	@. hack/env.sh && go test -tags e2e -count=1 -timeout 40m -v -run '$(RUN)' ./test/e2e/...
 
+.PHONY: test-faults
+test-faults: deploy build ## Kill everything that can die while settings are changed, and count what stays changed
+	@hack/test-faults
+
 .PHONY: test-zfs
 test-zfs: deploy ## Run tests on a node with real ZFS, a virtual machine in the local cluster
 	@RUN='$(RUN)' test/zfs/run
@@ -132,6 +136,10 @@ undeploy: ## Uninstall the chart; CRDs, and with them benchmarks, stay
 .PHONY: demo
 demo: ## From nothing to a measured StorageClass, on this machine
 	@hack/demo
+
+.PHONY: demo-zfs
+demo-zfs: ## What flushes cost on ZFS, on a node with real ZFS in a virtual machine
+	@hack/demo-zfs
 
 ##@ Benchmarks
 

@@ -39,6 +39,13 @@ type StorageBenchmarkStatus struct {
 	// summaryOmitted is the number of rows that the summary has no room for.
 	// +optional
 	SummaryOmitted int32 `json:"summaryOmitted,omitempty"`
+
+	// comparisons of variants with the control, of at most 64; the result store's
+	// summary.json has them all.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Comparisons []ComparisonRow `json:"comparisons,omitempty"`
 }
 
 // RunStatus is what the operator must remember of a run.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -181,7 +182,8 @@ func printBenchmark(w io.Writer, b *v1alpha1.StorageBenchmark) error {
 	}
 	if len(b.Status.Summary) > 0 {
 		fmt.Fprintln(w)
-		if err := report.Table(w, result.Summary{Rows: status.Rows(b.Status)}); err != nil {
+		s := result.Summary{Rows: status.Rows(b.Status), Comparisons: status.Comparisons(b.Status)}
+		if err := errors.Join(report.Table(w, s), report.Comparisons(w, s)); err != nil {
 			return err
 		}
 	}

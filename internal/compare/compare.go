@@ -203,27 +203,8 @@ func without(all []result.Row, like result.Row, matched func(int) bool) []int {
 
 // shared are the headline metrics that both rows have, in the order of the report.
 func shared(a, b result.Row) []string {
-	var names []string
-	add := func(name string) {
-		first, ok := a.Metrics[name]
-		second, too := b.Metrics[name]
-		if ok && too && first.Unit == second.Unit && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	for _, op := range report.Operations(a) {
-		rate := report.Rate(a, op)
-		if _, ok := a.Metrics[rate]; !ok {
-			rate = op + ".bandwidth"
-		}
-		add(rate)
-		add(op + ".latency.p99")
-	}
-	// What has no rate of its own, such as fio's syncs, and what is measured in time.
-	for _, name := range slices.Sorted(maps.Keys(a.Metrics)) {
-		if strings.HasSuffix(name, ".latency.p99") || strings.HasSuffix(name, ".duration") {
-			add(name)
-		}
-	}
-	return names
+	return slices.DeleteFunc(report.Headlines(a.Operations, a.Metrics), func(name string) bool {
+		second, ok := b.Metrics[name]
+		return !ok || a.Metrics[name].Unit != second.Unit
+	})
 }

@@ -7,7 +7,6 @@ import (
 	"text/tabwriter"
 
 	"storagebench.io/storagebench/internal/report"
-	"storagebench.io/storagebench/internal/result"
 )
 
 // Table writes a line for each metric, and the verdict at the end.
@@ -18,7 +17,7 @@ func (c Comparison) Table(w io.Writer) error {
 		for _, m := range p.Metrics {
 			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
 				change(p.First.Target, p.Second.Target), change(p.First.Node, p.Second.Node), p.First.cell(),
-				m.Name, m.Better.arrow(), value(m.First), value(m.Second), ratio(m.Ratio), between(m.Low, m.High), m.Verdict.text())
+				m.Name, m.Better.arrow(), report.InUnit(m.Unit, m.First.Median), report.InUnit(m.Unit, m.Second.Median), ratio(m.Ratio), between(m.Low, m.High), m.Verdict.text())
 		}
 	}
 	if err := tw.Flush(); err != nil {
@@ -78,17 +77,6 @@ func change(first, second string) string {
 		return first + " -> " + second
 	}
 	return cmp.Or(first, "-")
-}
-
-func value(e result.Estimate) string {
-	switch e.Unit {
-	case result.BytesPerSecond:
-		return report.BytesPerSecond(e.Median)
-	case result.Seconds:
-		return report.Seconds(e.Median)
-	default:
-		return report.Number(e.Median)
-	}
 }
 
 func ratio(v *float64) string {

@@ -44,12 +44,14 @@ var quantities = []string{".iops", ".rate", ".bandwidth"}
 
 // Operations of a row that have a rate, in the order of the engine that measured
 // them, or by their names.
-func Operations(row result.Row) []string {
-	if len(row.Operations) > 0 {
-		return row.Operations
+func Operations(row result.Row) []string { return operations(row.Operations, row.Metrics) }
+
+func operations[V any](named []string, metrics map[string]V) []string {
+	if len(named) > 0 {
+		return named
 	}
 	ops := map[string]bool{}
-	for name := range row.Metrics {
+	for name := range metrics {
 		for _, quantity := range quantities {
 			if op, ok := strings.CutSuffix(name, quantity); ok {
 				ops[op] = true

@@ -233,6 +233,8 @@ type Summary struct {
 	Planned    int             `json:"planned"`
 	Stored     int             `json:"stored"`
 	Rows       []Row           `json:"rows"`
+	// Comparisons of variants with the control; none in a run without variants.
+	Comparisons []Comparison `json:"comparisons,omitempty"`
 	// Environment by worker.
 	Environment map[string]*Environment `json:"environment"`
 	// Attempts by worker.

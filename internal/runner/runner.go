@@ -102,6 +102,7 @@ func (w *worker) measureAll(ctx context.Context, tuning *tuning) error {
 	tools := w.Engines.Tools(ctx)
 	tools["storagebench"] = w.Version
 	w.summary.Environment = environment.Collect(environment.Input{System: w.System, Path: w.TargetPath, Mode: w.target.Mode, Tools: tools})
+	tuning.describe(&w.summary.Environment.Target)
 	if err := w.announce(ctx); err != nil {
 		return w.explain(ctx, err)
 	}

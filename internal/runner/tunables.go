@@ -26,6 +26,8 @@ const settle = 500 * time.Millisecond
 type tuning struct {
 	journal *journal.Journal
 	owner   journal.Owner
+	// place is what is under the target.
+	place tunable.Place
 	// assignments by variant.
 	assignments map[string][]tunable.Assignment
 }
@@ -59,12 +61,11 @@ func (w *worker) openTuning(ctx context.Context) (t *tuning, err error) {
 	if err := t.restore(ctx, nil); err != nil {
 		return nil, err
 	}
-	place, err := host.Place(ctx, w.TargetPath)
-	if err != nil {
+	if t.place, err = host.Place(ctx, w.TargetPath); err != nil {
 		return nil, err
 	}
 	for _, v := range w.Plan.Variants {
-		if t.assignments[v.Name], err = assign(ctx, host, place, v); err != nil {
+		if t.assignments[v.Name], err = assign(ctx, host, t.place, v); err != nil {
 			f := trial.AsFailure(err)
 			f.Field = fmt.Sprintf("spec.variants[%s].%s", v.Name, f.Field)
 			return nil, f
@@ -94,6 +95,14 @@ func assign(ctx context.Context, host tunable.Host, place tunable.Place, v trial
 		}
 	}
 	return assignments, nil
+}
+
+// describe adds to the target's environment what only the node's own programs tell: the
+// disks of a ZFS pool. Without tunables a worker has not got the privileges to ask them.
+func (t *tuning) describe(e *result.TargetEnvironment) {
+	if t != nil && len(e.Devices) == 0 && len(t.place.Leaves) > 0 {
+		e.Devices, e.DeviceNote = t.place.Leaves, t.place.DeviceNote
+	}
 }
 
 // permitted says whether a policy names the device or dataset of a knob. What is the

@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -48,6 +47,7 @@ func Summarize(p *trial.Plan, workers []result.WorkerSummary, finishedAt time.Ti
 				s.Rows = append(s.Rows, row)
 			}
 		}
+		s.Comparisons = append(s.Comparisons, comparisons(p, worker, w)...)
 	}
 	return s
 }
@@ -68,12 +68,8 @@ func buildRow(worker trial.Worker, cell trial.Cell, w *result.WorkerSummary) (re
 			continue
 		}
 		row.N++
-		for _, op := range t.Operations {
-			// A trial may lack one that was too fast to be measured.
-			if !slices.Contains(row.Operations, op) {
-				row.Operations = append(row.Operations, op)
-			}
-		}
+		// A trial may lack one that was too fast to be measured.
+		row.Operations = union(row.Operations, t.Operations)
 		for name, m := range t.Metrics {
 			values[name] = append(values[name], m.Value)
 			units[name] = m.Unit
@@ -94,10 +90,8 @@ func buildRow(worker trial.Worker, cell trial.Cell, w *result.WorkerSummary) (re
 }
 
 func estimate(name, unit string, values []float64, pooled result.Histograms) result.Estimate {
-	e := result.Estimate{Unit: unit, N: len(values), Median: Median(values)}
-	if low, high, ok := MedianInterval(values, Confidence); ok {
-		e.Low, e.High = &low, &high
-	}
+	i := interval(values)
+	e := result.Estimate{Unit: unit, N: len(values), Median: i.Median, Low: i.Low, High: i.High}
 	if operation, percentile, ok := latencyPercentile(name); ok {
 		if h := pooled[operation]; h != nil && h.Count() > 0 {
 			seconds := float64(h.Percentile(percentile)) / 1e9

@@ -2,6 +2,7 @@ package status
 
 import (
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
 )
 
@@ -37,4 +38,28 @@ func Rows(status v1alpha1.StorageBenchmarkStatus) []result.Row {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// Comparisons reads a status's comparisons back as those of a summary, for package report.
+func Comparisons(status v1alpha1.StorageBenchmarkStatus) []result.Comparison {
+	var all []result.Comparison
+	for _, row := range status.Comparisons {
+		c := result.Comparison{
+			Target: row.Target, Workload: row.Workload, Node: row.Node, Variant: row.Variant, Pairs: int(row.Pairs),
+			Metrics: map[string]result.Change{},
+		}
+		for _, m := range row.Changes {
+			change := result.Change{Unit: report.UnitOf(m.Metric), Control: m.Control.AsApproximateFloat64(), Variant: m.Variant.AsApproximateFloat64()}
+			if m.Ratio != nil {
+				change.Ratio = &result.Interval{Median: m.Ratio.Median.AsApproximateFloat64()}
+				if m.Ratio.Low != nil && m.Ratio.High != nil {
+					low, high := m.Ratio.Low.AsApproximateFloat64(), m.Ratio.High.AsApproximateFloat64()
+					change.Ratio.Low, change.Ratio.High = &low, &high
+				}
+			}
+			c.Metrics[m.Metric] = change
+		}
+		all = append(all, c)
+	}
+	return all
 }

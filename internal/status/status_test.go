@@ -1,6 +1,7 @@
 package status
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/histogram"
+	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
 )
 
@@ -154,6 +156,57 @@ func TestRowsReadBackWhatSummaryWrote(t *testing.T) {
 	iops := rows[1].Metrics["read.iops"]
 	if len(rows) != 2 || iops.Median != 12346 || *iops.High != 13000 || *rows[1].Metrics["read.latency.p99.9"].Pooled != 309.248e-6 {
 		t.Errorf("%+v", rows)
+	}
+}
+
+func TestComparisonsAreSmallReadableAndReadBack(t *testing.T) {
+	low, high := 0.6123, 0.7
+	s := result.Summary{Comparisons: []result.Comparison{{
+		Target: "fast", Workload: "sync", Node: "a", Variant: "no-flush", Control: "flush", Pairs: 6,
+		Metrics: map[string]result.Change{
+			"write.iops":         {Unit: result.PerSecond, Control: 20_123.4, Variant: 31_000, Ratio: &result.Interval{Median: 1.54}},
+			"write.latency.p99":  {Unit: result.Seconds, Control: 449.4e-6, Variant: 293e-6, Ratio: &result.Interval{Median: 0.652, Low: &low, High: &high}},
+			"device.flush.count": {Unit: result.Count, Control: 0, Variant: 3000},
+			"device.read.count":  {Unit: result.Count, Control: 1, Variant: 3000},
+		},
+	}}}
+	st := v1alpha1.StorageBenchmarkStatus{}
+	Summary(&st, s)
+	y, err := yaml.Marshal(st.Comparisons)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `- changes:
+  - control: "20123"
+    metric: write.iops
+    ratio:
+      median: 1540m
+    variant: 31k
+  - control: 449u
+    metric: write.latency.p99
+    ratio:
+      high: 700m
+      low: 612m
+      median: 652m
+    variant: 293u
+  - control: "0"
+    metric: device.flush.count
+    variant: 3k
+  node: a
+  pairs: 6
+  target: fast
+  variant: no-flush
+  workload: sync
+`
+	if string(y) != want {
+		t.Errorf("got\n%s\nwant\n%s", y, want)
+	}
+	var before, after strings.Builder
+	if err := errors.Join(report.Comparisons(&before, s), report.Comparisons(&after, result.Summary{Comparisons: Comparisons(st)})); err != nil {
+		t.Fatal(err)
+	}
+	if before.String() != after.String() || strings.Count(before.String(), "\n") != 5 {
+		t.Errorf("the report of the summary\n%s\nand of the status\n%s", before.String(), after.String())
 	}
 }
 

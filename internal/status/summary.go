@@ -40,6 +40,27 @@ func Summary(status *v1alpha1.StorageBenchmarkStatus, s result.Summary) {
 		}
 		status.Summary = append(status.Summary, out)
 	}
+	status.Comparisons = nil
+	for _, c := range s.Comparisons[:min(len(s.Comparisons), MaxRows)] {
+		status.Comparisons = append(status.Comparisons, comparison(c))
+	}
+}
+
+// MaxChanges is the number of metrics of a comparison that a status holds.
+const MaxChanges = 16
+
+func comparison(c result.Comparison) v1alpha1.ComparisonRow {
+	out := v1alpha1.ComparisonRow{Target: c.Target, Workload: c.Workload, Node: c.Node, Variant: c.Variant, Pairs: int32(c.Pairs)}
+	names := report.Changed(c)
+	for _, name := range names[:min(len(names), MaxChanges)] {
+		m := c.Metrics[name]
+		change := v1alpha1.MetricChange{Metric: name, Control: quantity(m.Control), Variant: quantity(m.Variant)}
+		if m.Ratio != nil {
+			change.Ratio = interval(m.Ratio.Median, m.Ratio.Low, m.Ratio.High)
+		}
+		out.Changes = append(out.Changes, change)
+	}
+	return out
 }
 
 func estimate(row result.Row, name string) *v1alpha1.Estimate {
@@ -47,18 +68,27 @@ func estimate(row result.Row, name string) *v1alpha1.Estimate {
 	if !ok {
 		return nil
 	}
-	e := &v1alpha1.Estimate{Median: quantity(m.Median)}
-	if m.Low != nil && m.High != nil {
-		low, high := quantity(*m.Low), quantity(*m.High)
-		e.Low, e.High = &low, &high
+	return interval(m.Median, m.Low, m.High)
+}
+
+func interval(median float64, low, high *float64) *v1alpha1.Estimate {
+	e := &v1alpha1.Estimate{Median: quantity(median)}
+	if low != nil && high != nil {
+		from, to := quantity(*low), quantity(*high)
+		e.Low, e.High = &from, &to
 	}
 	return e
 }
 
-// quantity keeps three decimals where they can matter: below 1000 a second.
+// quantity keeps three digits at least, and of what is below 1000 three decimals.
 func quantity(v float64) resource.Quantity {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return resource.Quantity{}
+	}
+	if small := math.Abs(v); small > 0 && small < 0.1 {
+		// Such as a latency in seconds: nanoseconds are the least a quantity can hold.
+		unit := math.Pow(10, max(math.Floor(math.Log10(small))-2, -9))
+		return *resource.NewScaledQuantity(int64(math.Round(math.Round(v/unit)*unit*1e9)), resource.Nano)
 	}
 	if math.Abs(v) < 1000 {
 		return *resource.NewMilliQuantity(int64(math.Round(v*1000)), resource.DecimalSI)

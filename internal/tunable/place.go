@@ -25,6 +25,8 @@ type Place struct {
 	// to be known of them.
 	Devices    []DeviceID
 	DeviceNote string
+	// Leaves describe the same disks.
+	Leaves []result.Device
 	// Dataset that the target is on; nil: it is not on ZFS.
 	Dataset *DatasetID
 	// DatasetNote says why there is none although the target is on ZFS.
@@ -93,6 +95,7 @@ func (h Host) fill(ctx context.Context, p *Place, leaves []result.Device, datase
 			continue
 		}
 		p.Devices = append(p.Devices, d)
+		p.Leaves = append(p.Leaves, leaf)
 	}
 }
 

@@ -79,7 +79,7 @@ func newLab(t *testing.T, level string) *lab {
 	l := &lab{t: t, ctx: t.Context(), namespace: ns.Name}
 	t.Cleanup(func() {
 		l.ctx = context.Background()
-		if err := api.Delete(l.ctx, ns); err != nil {
+		if err := api.Delete(l.ctx, ns); client.IgnoreNotFound(err) != nil { // a test may have deleted it
 			t.Error(err)
 		}
 		l.eventually("the namespace is gone", func() error {

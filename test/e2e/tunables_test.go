@@ -14,6 +14,7 @@ import (
 
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/jobspec"
+	"storagebench.io/storagebench/test/faults"
 )
 
 // queue are the settings of a device that the tests change, and those that the kernel
@@ -58,9 +59,29 @@ func (l *lab) asBefore(b *v1alpha1.StorageBenchmark, device string, before queue
 	if c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionTunablesRestored); c == nil || c.Reason != v1alpha1.ReasonRestored {
 		l.t.Errorf("TunablesRestored is %+v", c)
 	}
-	if got := readQueue(l.t, device); fmt.Sprint(got) != fmt.Sprint(before) {
-		l.t.Errorf("the settings are %v and were %v", got, before)
-	}
+	faults.Compare(l.t, before, readQueue(l.t, device))
+}
+
+// changed waits until a worker has changed the device's settings.
+func (l *lab) changed(device string, before queue) {
+	l.t.Helper()
+	l.eventually("the settings are changed", func() error {
+		if q := readQueue(l.t, device); q["nr_requests"] == before["nr_requests"] {
+			return fmt.Errorf("%v", q)
+		}
+		return nil
+	})
+}
+
+// gone waits until a benchmark is, for which it must have put back its settings.
+func (l *lab) gone(b *v1alpha1.StorageBenchmark) {
+	l.t.Helper()
+	l.eventually("the benchmark is gone", func() error {
+		if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); client.IgnoreNotFound(err) != nil || err == nil {
+			return fmt.Errorf("%v %+v", err, b.Status.Conditions)
+		}
+		return nil
+	})
 }
 
 func TestTunablesAreMeasuredAndPutBack(t *testing.T) {
@@ -99,6 +120,7 @@ func TestTheSettingsOfAWorkerThatIsKilledArePutBack(t *testing.T) {
 	for stored := 1; stored <= 2; stored++ {
 		l.measuring(b, "disk.node-a", stored)
 		l.kill(l.namespace, map[string]string{jobspec.LabelBenchmark: b.Name})
+		faults.Injected(t, "a worker's Pod is killed")
 	}
 	l.ended(b, v1alpha1.ReasonFinished)
 	l.asBefore(b, device, before)
@@ -113,24 +135,13 @@ func TestDeletionInMidRunPutsTheSettingsBackFirst(t *testing.T) {
 	before := readQueue(t, device)
 	l := newLab(t, "privileged")
 	b := l.benchmark("deleted", tuned(device, 50))
-	l.eventually("the settings are changed", func() error {
-		if q := readQueue(t, device); q["nr_requests"] == before["nr_requests"] {
-			return fmt.Errorf("%v", q)
-		}
-		return nil
-	})
+	l.changed(device, before)
 	if err := api.Delete(l.ctx, b); err != nil {
 		t.Fatal(err)
 	}
-	l.eventually("the benchmark is gone", func() error {
-		if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); client.IgnoreNotFound(err) != nil || err == nil {
-			return fmt.Errorf("%v %+v", err, b.Status.Conditions)
-		}
-		return nil
-	})
-	if got := readQueue(t, device); fmt.Sprint(got) != fmt.Sprint(before) {
-		t.Errorf("the settings are %v and were %v", got, before)
-	}
+	faults.Injected(t, "a benchmark is deleted in mid-run")
+	l.gone(b)
+	faults.Compare(t, before, readQueue(t, device))
 	l.nothingLeft()
 }
 

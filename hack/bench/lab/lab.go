@@ -23,10 +23,8 @@ import (
 const (
 	// Class is the StorageClass that is measured.
 	Class = "loop-ext4"
-	// poll is how often a condition is looked at.
-	poll = 20 * time.Millisecond
 	// patience bounds every wait.
-	patience = 3 * time.Minute
+	patience = 10 * time.Minute
 )
 
 // Lab is a namespace of its own in the cluster of the kubeconfig.
@@ -37,6 +35,9 @@ type Lab struct {
 	Namespace string
 	// Node that everything runs on.
 	Node string
+	// Poll is how often a condition is looked at. Looking takes the API server, and so
+	// this machine, some milliseconds, which is too much for one that measures meanwhile.
+	Poll time.Duration
 }
 
 // New opens the cluster and makes a namespace whose name begins with prefix.
@@ -50,7 +51,7 @@ func New(ctx context.Context, prefix string) (*Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Lab{}
+	l := &Lab{Poll: 20 * time.Millisecond}
 	if l.API, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
 		return nil, err
 	}
@@ -107,7 +108,7 @@ func (l *Lab) Wait(ctx context.Context, check func() (bool, error)) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(poll):
+		case <-time.After(l.Poll):
 		}
 	}
 }

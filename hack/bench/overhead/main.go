@@ -4,11 +4,12 @@
 //
 // Both run the same job on the same ext4 file system of a loop device, on files that
 // were written in the same way: the one in a worker's Pod, as the operator makes it,
-// the other bare on the node. They take turns, whose order changes (ABBA), so that a
-// drift of the machine falls on both. A turn is a worker with many short trials, or
-// as many runs of fio; its rate is that of all of them together. What is reported is
-// the ratio of the medians of the turns, worker to bare, with its 95 % interval from
-// resampling pairs of turns.
+// the other bare on the node. They take turns within seconds, as a shared disk changes
+// its speed within minutes: a trial of the worker begins with a delay, and in that the
+// job runs bare. In every other worker a bare run is compared with the trial behind it,
+// in the others a trial with the bare run behind it, so that a drift falls on both.
+// What is reported is the ratio of the medians, worker to bare, with its 95 % interval
+// from resampling pairs.
 package main
 
 import (
@@ -30,6 +31,7 @@ type settings struct {
 	effort        paired.Effort
 	trials        int
 	runtime       time.Duration
+	delay         time.Duration
 	rw, bs, depth string
 	size          string
 }
@@ -42,13 +44,14 @@ const (
 
 func main() {
 	s := settings{}
-	flag.IntVar(&s.effort.Min, "min", 12, "fewest pairs of turns")
-	flag.IntVar(&s.effort.Max, "max", 40, "most pairs of turns")
-	flag.Float64Var(&s.effort.HalfWidth, "half-width", 0.01, "half-width of the interval that is narrow enough")
-	flag.IntVar(&s.trials, "trials", 30, "trials of a turn")
-	flag.DurationVar(&s.runtime, "runtime", 500*time.Millisecond, "duration of a trial")
+	flag.IntVar(&s.effort.Min, "min", 30, "fewest pairs")
+	flag.IntVar(&s.effort.Max, "max", 120, "most pairs")
+	flag.Float64Var(&s.effort.HalfWidth, "half-width", 0.008, "half-width of the interval that is narrow enough")
+	flag.IntVar(&s.trials, "trials", 15, "pairs of a worker")
+	flag.DurationVar(&s.runtime, "runtime", 4*time.Second, "duration of a trial")
+	flag.DurationVar(&s.delay, "delay", 5*time.Second, "how long a trial waits for the bare run before it: more than runtime and fio's start take")
 	flag.StringVar(&s.rw, "rw", "randrw", "fio's rw")
-	flag.StringVar(&s.bs, "bs", "4k", "fio's bs")
+	flag.StringVar(&s.bs, "bs", "64k", "fio's bs")
 	flag.StringVar(&s.depth, "iodepth", "8", "fio's iodepth")
 	flag.StringVar(&s.size, "size", "64MiB", "fio's size")
 	flag.Parse()
@@ -81,21 +84,34 @@ func compare(ctx context.Context, s settings) (line string, ok bool, err error) 
 		return "", false, err
 	}
 	defer func() { err = errors.Join(err, cluster.Close()) }()
-	b := &bench{settings: s, Lab: cluster}
+	cluster.Poll = time.Second
+	b := &bench{settings: s, Lab: cluster, fios: fios{}}
 	if err := b.prepare(ctx); err != nil {
 		return "", false, errors.Join(err, b.unmount())
 	}
 	defer func() { err = errors.Join(err, b.unmount()) }()
 
-	r, err := paired.Compare(ctx, s.effort, b.inWorker, b.bare, func(r paired.Result) {
-		n := len(r.A)
-		fmt.Fprintf(os.Stderr, "pair %d: worker %.0f, bare %.0f operations/s; ratio so far %.4f (%.4f to %.4f)\n", n, r.A[n-1], r.B[n-1], r.Ratio, r.Low, r.High)
-	})
-	if err != nil {
-		return "", false, err
+	var r paired.Result
+	for bareFirst := true; s.effort.More(r); bareFirst = !bareFirst {
+		worker, bare, err := b.turn(ctx, bareFirst)
+		if err != nil {
+			return "", false, err
+		}
+		for i := range worker {
+			if bare[i] > 0 {
+				r = r.Add(worker[i], bare[i])
+			}
+		}
+		for i := range worker {
+			fmt.Fprintf(os.Stderr, "%.3f ", worker[i]/bare[i])
+		}
+		fmt.Fprintf(os.Stderr, "\n%d pairs: worker %.0f, bare %.0f operations/s; ratio so far %.4f (%.4f to %.4f)\n", len(r.A), r.MedianA(), r.MedianB(), r.Ratio, r.Low, r.High)
+		if len(r.A) == 0 {
+			return "", false, fmt.Errorf("no bare run fits into a delay of %s: make it longer with -delay", s.delay)
+		}
 	}
 	share := stats.Median(b.cpu)
-	line = fmt.Sprintf("fio in a worker/fio bare %.3f (95 %% interval %.3f to %.3f, wanted within %.2f to %.2f), %d pairs of %d × %s at %.0f operations/s; runner %.2f %% of a core (wanted below %.0f %%)",
-		r.Ratio, r.Low, r.High, lowest, highest, len(r.A), s.trials, s.runtime, r.MedianB(), 100*share, 100*mostCPU)
+	line = fmt.Sprintf("fio in a worker/fio bare %.3f (95 %% interval %.3f to %.3f, wanted within %.2f to %.2f), %d pairs of %s at %.0f operations/s; runner %.2f %% of a core (wanted below %.0f %%)",
+		r.Ratio, r.Low, r.High, lowest, highest, len(r.A), s.runtime, r.MedianB(), 100*share, 100*mostCPU)
 	return line, r.Low >= lowest && r.High <= highest && share < mostCPU, nil
 }

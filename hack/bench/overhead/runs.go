@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -34,6 +35,7 @@ type bench struct {
 	// dir is where the volume is mounted on this machine, which is its node.
 	dir     string
 	workers int
+	fios    fios
 	// cpu of the runner, of one core, trial by trial.
 	cpu []float64
 }
@@ -93,54 +95,96 @@ func (b *bench) unmount() error {
 	return errors.Join(err, os.Remove(b.dir))
 }
 
-// bare writes the file and runs the job as somebody would at a shell, as often as a
-// worker does.
-func (b *bench) bare(ctx context.Context) (float64, error) {
-	file := filepath.Join(b.dir, "bare")
-	defer func() { _ = os.Remove(file) }() // with the volume, otherwise
-	common := []string{"--name=job", "--filename=" + file, "--size=" + b.size, "--direct=1", "--ioengine=libaio", "--thread=1"}
-	if _, err := volume.Output(ctx, "fio", append([]string{"--rw=write", "--bs=1M", "--iodepth=8", "--refill_buffers=1", "--end_fsync=1"}, common...)...); err != nil {
-		return 0, err
+// layOut writes the file of the bare runs anew, as each worker writes its own.
+func (b *bench) layOut(ctx context.Context) error {
+	if err := os.Remove(b.file()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
 	}
-	sum := 0.0
-	for range b.trials {
-		out, err := volume.Output(ctx, "fio", append([]string{
-			"--rw=" + b.rw, "--bs=" + b.bs, "--iodepth=" + b.depth, fmt.Sprintf("--runtime=%dus", b.runtime.Microseconds()),
-			"--time_based=1", "--randseed=" + seed, "--output-format=json+",
-		}, common...)...)
-		if err != nil {
-			return 0, err
-		}
-		var document struct {
-			Jobs []struct {
-				Read, Write struct {
-					IOPS float64 `json:"iops"`
-				}
-			} `json:"jobs"`
-		}
-		if err := json.Unmarshal([]byte(out[max(strings.IndexByte(out, '{'), 0):]), &document); err != nil || len(document.Jobs) != 1 {
-			return 0, fmt.Errorf("fio by hand: %d jobs, %w", len(document.Jobs), err)
-		}
-		sum += document.Jobs[0].Read.IOPS + document.Jobs[0].Write.IOPS
-	}
-	return sum / float64(b.trials), nil
+	_, err := volume.Output(ctx, "fio", append(b.common(), "--rw=write", "--bs=1M", "--iodepth=8", "--refill_buffers=1", "--end_fsync=1")...)
+	return err
 }
 
-// inWorker runs the same job as a StorageBenchmark.
-func (b *bench) inWorker(ctx context.Context) (float64, error) {
-	w, err := b.work(ctx, b.trials)
+func (b *bench) file() string { return filepath.Join(b.dir, "bare") }
+
+func (b *bench) common() []string {
+	return []string{"--name=job", "--filename=" + b.file(), "--size=" + b.size, "--direct=1", "--ioengine=libaio", "--thread=1"}
+}
+
+// bare runs the job once, as somebody would at a shell.
+func (b *bench) bare(ctx context.Context) (float64, error) {
+	out, err := volume.Output(ctx, "fio", append(b.common(),
+		"--rw="+b.rw, "--bs="+b.bs, "--iodepth="+b.depth, fmt.Sprintf("--runtime=%dus", b.runtime.Microseconds()),
+		"--time_based=1", "--randseed="+seed, "--output-format=json+")...)
 	if err != nil {
 		return 0, err
 	}
-	sum := 0.0
-	for _, t := range w.Trials {
-		sum += t.Metrics["read.iops"].Value + t.Metrics["write.iops"].Value
-		b.cpu = append(b.cpu, t.Metrics["runner.cpu"].Value)
+	var document struct {
+		Jobs []struct {
+			Read, Write struct {
+				IOPS float64 `json:"iops"`
+			}
+		} `json:"jobs"`
 	}
-	if len(w.Trials) != b.trials {
-		return 0, fmt.Errorf("%d of %d trials were measured", len(w.Trials), b.trials)
+	if err := json.Unmarshal([]byte(out[max(strings.IndexByte(out, '{'), 0):]), &document); err != nil || len(document.Jobs) != 1 {
+		return 0, fmt.Errorf("fio by hand: %d jobs, %w", len(document.Jobs), err)
 	}
-	return sum / float64(b.trials), nil
+	return document.Jobs[0].Read.IOPS + document.Jobs[0].Write.IOPS, nil
+}
+
+// turn runs a worker, and in the start delay of each of its trials the job bare. It
+// returns the rates of neighbours, in pairs: each bare run with the trial behind it, or
+// each trial with the bare run behind it.
+func (b *bench) turn(ctx context.Context, bareFirst bool) (worker, bare []float64, err error) {
+	if err := b.layOut(ctx); err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var summary result.WorkerSummary
+	var failed error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		summary, failed = b.work(ctx, b.trials+1)
+	}()
+	for range b.trials + 1 {
+		err := b.fios.next(ctx, ended)
+		begun := time.Now()
+		var rate float64
+		if err == nil {
+			rate, err = b.bare(ctx)
+		}
+		if err != nil {
+			cancel()
+			<-ended
+			return nil, nil, errors.Join(err, failed)
+		}
+		if time.Since(begun) > b.delay-poll {
+			rate = 0 // it ran into the trial behind it
+		}
+		bare = append(bare, rate)
+		// Nothing is looked for while the trial measures.
+		select {
+		case <-ended:
+		case <-time.After(time.Until(begun.Add(b.delay + b.runtime))):
+		}
+	}
+	<-ended
+	if failed != nil {
+		return nil, nil, failed
+	}
+	if len(summary.Trials) != b.trials+1 {
+		return nil, nil, fmt.Errorf("%d of %d trials were measured", len(summary.Trials), b.trials+1)
+	}
+	for _, t := range summary.Trials {
+		worker = append(worker, t.Metrics["read.iops"].Value+t.Metrics["write.iops"].Value)
+		// The runner has nothing to do in the start delay, which is a part of the trial.
+		b.cpu = append(b.cpu, t.Metrics["runner.cpu"].Value*float64(b.delay+b.runtime)/float64(b.runtime))
+	}
+	if bareFirst {
+		return worker[:b.trials], bare[:b.trials], nil
+	}
+	return worker[:b.trials], bare[1:], nil
 }
 
 // work runs one worker and returns its summary.
@@ -150,7 +194,7 @@ func (b *bench) work(ctx context.Context, trials int) (result.WorkerSummary, err
 		v1alpha1.Target{Name: "volume", PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: claim}},
 		v1alpha1.Workload{Name: "job", Fio: &v1alpha1.FioWorkload{Parameters: map[string]string{
 			"rw": b.rw, "bs": b.bs, "size": b.size, "iodepth": b.depth, "runtime": fmt.Sprintf("%dus", b.runtime.Microseconds()),
-			"time_based": "1", "randseed": seed,
+			"time_based": "1", "randseed": seed, "startdelay": fmt.Sprintf("%dus", b.delay.Microseconds()),
 		}}}, int32(trials))
 	var w result.WorkerSummary
 	if _, err := b.Run(ctx, sb, nil); err != nil {

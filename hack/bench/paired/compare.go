@@ -25,6 +25,19 @@ type Result struct {
 	A, B []float64
 }
 
+// Add returns the result with a pair more.
+func (r Result) Add(a, b float64) Result {
+	r.A, r.B = append(r.A, a), append(r.B, b)
+	r.Estimate = RatioOfMedians(r.A, r.B)
+	return r
+}
+
+// More says whether a result needs more pairs.
+func (e Effort) More(r Result) bool {
+	n := len(r.A)
+	return n < e.Max && (n < e.Min || r.HalfWidth() > e.HalfWidth)
+}
+
 // MedianA is the median rate of side a.
 func (r Result) MedianA() float64 { return stats.Median(r.A) }
 
@@ -35,7 +48,7 @@ func (r Result) MedianB() float64 { return stats.Median(r.B) }
 // pair, with what is known by then.
 func Compare(ctx context.Context, effort Effort, a, b Side, each func(Result)) (Result, error) {
 	var r Result
-	for pair := 0; pair < effort.Max && (pair < effort.Min || r.HalfWidth() > effort.HalfWidth); pair++ {
+	for pair := 0; effort.More(r); pair++ {
 		rates, order := [2]float64{}, [2]int{0, 1}
 		if pair%2 == 1 {
 			order = [2]int{1, 0}
@@ -50,8 +63,7 @@ func Compare(ctx context.Context, effort Effort, a, b Side, each func(Result)) (
 			}
 			rates[side] = rate
 		}
-		r.A, r.B = append(r.A, rates[0]), append(r.B, rates[1])
-		r.Estimate = RatioOfMedians(r.A, r.B)
+		r = r.Add(rates[0], rates[1])
 		each(r)
 	}
 	return r, nil

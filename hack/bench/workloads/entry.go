@@ -15,6 +15,9 @@ type comparison struct {
 	a, b, unit string
 	// wanted is the least ratio of a to b.
 	wanted float64
+	// halfWidth of the interval that is narrow enough, of an entry whose runs take long
+	// and whose ratio is not near to what is wanted; otherwise that of the effort.
+	halfWidth float64
 	// sides makes what both need. The lab removes what it made itself.
 	sides func(ctx context.Context, l *lab) (a, b paired.Side, err error)
 }
@@ -28,6 +31,7 @@ func (c comparison) run(ctx context.Context, l *lab, effort paired.Effort) (stri
 	if err != nil {
 		return "", false, err
 	}
+	effort.HalfWidth = max(effort.HalfWidth, c.halfWidth)
 	r, err := paired.Compare(ctx, effort, a, b, func(r paired.Result) {
 		n := len(r.A)
 		fmt.Fprintf(os.Stderr, "%s: pair %d: %s %.6g, %s %.6g %s; ratio so far %.3f (%.3f to %.3f)\n", c.name, n, c.a, r.A[n-1], c.b, r.B[n-1], c.unit, r.Ratio, r.Low, r.High)

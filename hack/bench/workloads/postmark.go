@@ -27,7 +27,7 @@ func postmarkEntries(flags *flag.FlagSet) []entry {
 	many := flags.Int64("postmark-files-memory", 5000000, "files of the run whose memory is measured")
 	return []entry{
 		comparison{
-			name: "postmark-original", a: "postmark", b: "NetApp's PostMark", unit: "transactions/s", wanted: 1.3,
+			name: "postmark-original", a: "postmark", b: "NetApp's PostMark", unit: "transactions/s", wanted: 1.3, halfWidth: 0.1,
 			sides: func(ctx context.Context, l *lab) (a, b paired.Side, err error) {
 				run, err := l.engine(ctx, "postmark", l.memory, map[string]any{"mode": "Compatible", "files": files, "transactions": *transactions})
 				if err != nil {
@@ -49,7 +49,7 @@ func postmarkEntries(flags *flag.FlagSet) []entry {
 			},
 		},
 		comparison{
-			name: "postmark-threads", a: "2 threads", b: "1 thread", unit: "transactions/s", wanted: 1.7,
+			name: "postmark-threads", a: "2 threads", b: "1 thread", unit: "transactions/s", wanted: 1.7, halfWidth: 0.1,
 			sides: func(ctx context.Context, l *lab) (a, b paired.Side, err error) {
 				side := func(threads int) (paired.Side, error) {
 					return l.engineRate(ctx, "postmark", l.memory, "transactions.rate", map[string]any{"files": files, "transactions": *modern, "threads": threads})

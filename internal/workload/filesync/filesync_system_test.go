@@ -3,6 +3,7 @@
 package filesync
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -52,12 +53,13 @@ func TestATargetThatFillsUpIsNoSpaceAndWhatWasMeasuredIsKept(t *testing.T) {
 	if err := (Engine{}).Prepare(t.Context(), env); err != nil {
 		t.Fatal(err)
 	}
-	other := make(chan error, 1)
-	go func() { // somebody else writes meanwhile
-		time.Sleep(100 * time.Millisecond)
-		other <- os.WriteFile(filepath.Join(dir, "other"), make([]byte, 32<<20), 0o600)
-	}()
-	m, err := Engine{}.Run(t.Context(), env)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ended := make(chan struct{})
+	full := make(chan error, 1)
+	go func() { full <- fillUntil(ended, filepath.Join(dir, "other")) }() // somebody else writes meanwhile
+	m, err := Engine{}.Run(ctx, env)
+	close(ended)
 	f, ok := errors.AsType[*trial.Failure](err)
 	if !ok || f.Class != trial.NoSpace || f.Field != "spec.targets[fast].storageClass.size" || f.Remedy == "" || !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("got %+v", err)
@@ -66,8 +68,30 @@ func TestATargetThatFillsUpIsNoSpaceAndWhatWasMeasuredIsKept(t *testing.T) {
 		t.Error("what was measured is not kept")
 	}
 	checkEmpty(t, own)
-	if err := <-other; !errors.Is(err, syscall.ENOSPC) {
+	if err := <-full; !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("the volume did not fill up: %v", err)
+	}
+}
+
+// fillUntil writes to a file until done is closed, and returns the last error. It takes
+// again what was full: a trial gives back the room of each file that it removes, and has
+// enough for the next unless somebody has taken that meanwhile.
+func fillUntil(done <-chan struct{}, path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	block := make([]byte, 64<<10)
+	for {
+		select {
+		case <-done:
+			return err
+		default:
+		}
+		if _, failed := f.Write(block); failed != nil {
+			err = failed
+		}
 	}
 }
 

@@ -1,0 +1,106 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"storagebench.io/storagebench/internal/result"
+)
+
+// Headlines are the names of the metrics that tell two measurements apart, of those
+// that there are, the most telling first: of each operation its rate, or else its
+// bandwidth, and its p99; then the p99 of what has no rate, such as fio's syncs, and
+// durations.
+func Headlines[V any](named []string, metrics map[string]V) []string {
+	var names []string
+	add := func(name string) bool {
+		_, ok := metrics[name]
+		if ok && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		return ok
+	}
+	for _, op := range operations(named, metrics) {
+		_ = add(op+".iops") || add(op+".rate") || add(op+".bandwidth")
+		add(op + ".latency.p99")
+	}
+	for _, name := range slices.Sorted(maps.Keys(metrics)) {
+		if strings.HasSuffix(name, ".latency.p99") || strings.HasSuffix(name, ".duration") {
+			add(name)
+		}
+	}
+	return names
+}
+
+// flushes that the disks below the target were asked for.
+const flushes = "device.flush.count"
+
+// Changed are the names of the metrics by which a variant is compared with the control:
+// the headlines, and what the disks below saw of it: how many flushes, and how long a
+// write took there, where the wait in the queues above is not in it.
+func Changed(c result.Comparison) []string {
+	names := Headlines(c.Operations, c.Metrics)
+	for _, name := range []string{flushes, "device.write.await"} {
+		if change, ok := c.Metrics[name]; ok && (change.Control > 0 || change.Variant > 0) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Comparisons writes what each variant changed: a line for each metric. It writes
+// nothing for a run without variants.
+func Comparisons(w io.Writer, s result.Summary) error {
+	if len(s.Comparisons) == 0 {
+		return nil
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "\nTARGET\tNODE\tWORKLOAD\tVARIANT\tMETRIC\tPAIRS\tCONTROL\tVARIANT\tRATIO\t95% INTERVAL")
+	for _, c := range s.Comparisons {
+		for _, name := range Changed(c) {
+			change := c.Metrics[name]
+			ratio, interval := "-", "-"
+			if change.Ratio != nil {
+				ratio = fmt.Sprintf("%.3f", change.Ratio.Median)
+				if interval = "pairs < 6"; change.Ratio.Low != nil && change.Ratio.High != nil {
+					interval = fmt.Sprintf("%.3f–%.3f", *change.Ratio.Low, *change.Ratio.High)
+				}
+			}
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", c.Target, c.Node, c.Workload, c.Variant, name, c.Pairs,
+				InUnit(change.Unit, change.Control), InUnit(change.Unit, change.Variant), ratio, interval)
+		}
+	}
+	return tw.Flush()
+}
+
+// InUnit writes a value of a metric as its unit is written for people.
+func InUnit(unit string, v float64) string {
+	switch unit {
+	case result.BytesPerSecond:
+		return BytesPerSecond(v)
+	case result.Bytes:
+		return Bytes(v)
+	case result.Seconds:
+		return Seconds(v)
+	default:
+		return Number(v)
+	}
+}
+
+// UnitOf is the unit of one of the metrics of Changed, by its name.
+func UnitOf(name string) string {
+	switch {
+	case strings.HasSuffix(name, ".bandwidth"):
+		return result.BytesPerSecond
+	case strings.HasSuffix(name, ".iops"), strings.HasSuffix(name, ".rate"):
+		return result.PerSecond
+	case name == flushes:
+		return result.Count
+	default:
+		return result.Seconds
+	}
+}

@@ -1,0 +1,38 @@
+package result
+
+// Comparison is what a variant changed against the control, the benchmark's first
+// variant: one workload on one target and node.
+type Comparison struct {
+	Target   string `json:"target"`
+	Workload string `json:"workload"`
+	Node     string `json:"node"`
+	Variant  string `json:"variant"`
+	Control  string `json:"control"`
+	// Pairs is the number of repeats that both have measured. The two trials of a pair
+	// were measured one after the other, or nearly so.
+	Pairs int `json:"pairs"`
+	// Metrics that both have, by their names.
+	Metrics map[string]Change `json:"metrics"`
+	// Operations in the order in which the engine names them, or by their names.
+	Operations []string `json:"operations,omitempty"`
+}
+
+// Change of a metric from the control to a variant.
+type Change struct {
+	Unit string `json:"unit"`
+	// Control and Variant are medians over the trials of the pairs.
+	Control float64 `json:"control"`
+	Variant float64 `json:"variant"`
+	// Ratio of the variant to the control; absent if a control's value is 0.
+	Ratio *Interval `json:"ratio,omitempty"`
+	// Difference of the variant less the control, in the metric's unit.
+	Difference Interval `json:"difference"`
+}
+
+// Interval is a median over pairs. Low and High are its distribution-free 95 %
+// interval, absent below 6 pairs.
+type Interval struct {
+	Median float64  `json:"median"`
+	Low    *float64 `json:"low,omitempty"`
+	High   *float64 `json:"high,omitempty"`
+}

@@ -1,0 +1,111 @@
+package stats
+
+import (
+	"slices"
+
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// comparisons compares each variant of a worker with the control, by pairs: the trials
+// of one repeat, which the plan puts side by side, in turns that change. A drift of the
+// machine falls on both of a pair, and so cancels out. A trial that failed, or that the
+// other side has not, is in no pair.
+func comparisons(p *trial.Plan, worker trial.Worker, w *result.WorkerSummary) []result.Comparison {
+	if len(p.Variants) < 2 {
+		return nil
+	}
+	control := p.Variants[0].Name
+	var all []result.Comparison
+	for _, load := range p.Workloads {
+		for _, v := range p.Variants[1:] {
+			c := result.Comparison{
+				Target: worker.Target, Workload: load.Name, Node: worker.Node, Variant: v.Name, Control: control,
+				Metrics: map[string]result.Change{},
+			}
+			before, after := measured(w, trial.Cell{Workload: load.Name, Variant: control}), measured(w, trial.Cell{Workload: load.Name, Variant: v.Name})
+			values := map[string]*pairs{}
+			for repeat, a := range before {
+				if b, ok := after[repeat]; ok {
+					c.Pairs++
+					c.Operations = union(c.Operations, a.Operations)
+					addPair(values, a.Metrics, b.Metrics)
+				}
+			}
+			if c.Pairs == 0 {
+				continue
+			}
+			for name, v := range values {
+				c.Metrics[name] = v.change()
+			}
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// measured returns the trials of a cell that count, by repeat.
+func measured(w *result.WorkerSummary, cell trial.Cell) map[int]result.TrialSummary {
+	trials := map[int]result.TrialSummary{}
+	for _, t := range w.Trials {
+		if t.Cell() == cell && t.Outcome == result.Measured {
+			trials[t.Repeat] = t
+		}
+	}
+	return trials
+}
+
+// pairs are the values of one metric, pair by pair.
+type pairs struct {
+	unit          string
+	before, after []float64
+}
+
+func addPair(values map[string]*pairs, before, after result.Metrics) {
+	for name, a := range before {
+		b, ok := after[name]
+		if !ok || a.Unit != b.Unit {
+			continue
+		}
+		if values[name] == nil {
+			values[name] = &pairs{unit: a.Unit}
+		}
+		values[name].before = append(values[name].before, a.Value)
+		values[name].after = append(values[name].after, b.Value)
+	}
+}
+
+func (p *pairs) change() result.Change {
+	c := result.Change{Unit: p.unit, Control: Median(p.before), Variant: Median(p.after)}
+	var ratios, differences []float64
+	for i, a := range p.before {
+		differences = append(differences, p.after[i]-a)
+		if a > 0 {
+			ratios = append(ratios, p.after[i]/a)
+		}
+	}
+	c.Difference = interval(differences)
+	if len(ratios) == len(p.before) {
+		ratio := interval(ratios)
+		c.Ratio = &ratio
+	}
+	return c
+}
+
+func interval(values []float64) result.Interval {
+	i := result.Interval{Median: Median(values)}
+	if low, high, ok := MedianInterval(values, Confidence); ok {
+		i.Low, i.High = &low, &high
+	}
+	return i
+}
+
+// union adds to all what is in more and not in it.
+func union(all, more []string) []string {
+	for _, s := range more {
+		if !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	return all
+}

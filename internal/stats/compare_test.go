@@ -1,0 +1,118 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// variantsOf returns a plan with a control and a variant, and what a worker measured
+// with both, by rate(variant, repeat), where that is not negative.
+func variantsOf(repeats int, rate func(variant string, repeat int) float64) (*trial.Plan, result.WorkerSummary) {
+	worker := trial.Worker{Name: "fast.a", Target: "fast", Node: "a"}
+	p := &trial.Plan{
+		Workloads: []trial.Workload{{Name: "sync"}},
+		Variants:  []trial.Variant{{Name: "control"}, {Name: "off"}},
+		Workers:   []trial.Worker{worker},
+	}
+	w := result.WorkerSummary{Worker: worker}
+	for repeat := 1; repeat <= repeats; repeat++ {
+		for _, v := range []string{"control", "off"} {
+			t := result.TrialSummary{Trial: trial.Trial{Workload: "sync", Variant: v, Repeat: repeat}, Outcome: result.Failed}
+			if r := rate(v, repeat); r >= 0 {
+				t.Outcome = result.Measured
+				t.Metrics = result.Metrics{"write.iops": {Unit: result.PerSecond, Value: r}, "device.flush.count": {Unit: result.Count, Value: 0}}
+			}
+			w.Trials = append(w.Trials, t)
+		}
+	}
+	return p, w
+}
+
+// compared is the one comparison of what variantsOf returns.
+func compared(t *testing.T, repeats int, rate func(variant string, repeat int) float64) result.Comparison {
+	t.Helper()
+	p, w := variantsOf(repeats, rate)
+	s := Summarize(p, []result.WorkerSummary{w}, time.Unix(0, 0))
+	if len(s.Comparisons) != 1 {
+		t.Fatalf("%d comparisons", len(s.Comparisons))
+	}
+	return s.Comparisons[0]
+}
+
+// A drift that is far larger than the effect falls on both of a pair.
+func TestADriftOfTheMachineIsInNoComparison(t *testing.T) {
+	c := compared(t, 8, func(variant string, repeat int) float64 {
+		rate := 1000 * math.Pow(2, float64(repeat))
+		if variant == "off" {
+			rate *= 1.1
+		}
+		return rate
+	})
+	m := c.Metrics["write.iops"]
+	if c.Variant != "off" || c.Control != "control" || c.Pairs != 8 || m.Ratio == nil || math.Abs(m.Ratio.Median-1.1) > 1e-9 ||
+		math.Abs(*m.Ratio.Low-1.1) > 1e-9 || math.Abs(*m.Ratio.High-1.1) > 1e-9 || m.Unit != result.PerSecond {
+		t.Errorf("%+v, %+v", c, m.Ratio)
+	}
+	if m := c.Metrics["device.flush.count"]; m.Ratio != nil || m.Difference.Median != 0 {
+		t.Errorf("a ratio to 0: %+v", m)
+	}
+}
+
+func TestATrialThatFailedIsInNoPair(t *testing.T) {
+	c := compared(t, 7, func(variant string, repeat int) float64 {
+		switch {
+		case variant == "off" && repeat == 2, variant == "control" && repeat == 5:
+			return -1
+		case variant == "off":
+			return 50
+		}
+		return 100
+	})
+	m := c.Metrics["write.iops"]
+	if c.Pairs != 5 || m.Ratio == nil || m.Ratio.Median != 0.5 || m.Ratio.Low != nil || m.Control != 100 || m.Variant != 50 || m.Difference.Median != -50 {
+		t.Errorf("%+v %+v", c, m)
+	}
+}
+
+func TestARunWithoutVariantsOrPairsComparesNothing(t *testing.T) {
+	p, w := variantsOf(6, func(variant string, _ int) float64 {
+		if variant == "off" {
+			return -1
+		}
+		return 1
+	})
+	if s := Summarize(p, []result.WorkerSummary{w}, time.Unix(0, 0)); len(s.Comparisons) != 0 {
+		t.Errorf("without pairs: %+v", s.Comparisons)
+	}
+	p.Variants = nil
+	if s := Summarize(p, []result.WorkerSummary{w}, time.Unix(0, 0)); len(s.Comparisons) != 0 {
+		t.Errorf("without variants: %+v", s.Comparisons)
+	}
+}
+
+func TestTheIntervalOfARatioHoldsItAsOftenAsItSays(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	const rounds, truth = 1000, 0.9
+	held := 0
+	for range rounds {
+		drift := 0.0
+		c := compared(t, 12, func(variant string, _ int) float64 {
+			if variant == "control" {
+				drift = 100 * (1 + r.Float64())
+				return drift
+			}
+			return drift * truth * math.Exp(0.2*r.NormFloat64())
+		})
+		if ratio := c.Metrics["write.iops"].Ratio; *ratio.Low <= truth && truth <= *ratio.High {
+			held++
+		}
+	}
+	if held < rounds*94/100 {
+		t.Errorf("the interval holds the ratio in %d of %d rounds", held, rounds)
+	}
+}

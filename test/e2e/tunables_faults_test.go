@@ -1,0 +1,200 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/jobspec"
+	"storagebench.io/storagebench/test/faults"
+)
+
+var operatorPods = map[string]string{"app.kubernetes.io/name": "storagebench"}
+
+func TestTheOperatorIsKilledAndTheSettingsArePutBack(t *testing.T) {
+	device := loopDevice(t, 64<<20)
+	before := readQueue(t, device)
+	l := newLab(t, "privileged")
+	kill := func(when string) {
+		l.kill(operatorNamespace, operatorPods)
+		faults.Injected(t, "the operator is killed "+when)
+	}
+	b := l.benchmark("operator", tuned(device, 3))
+	l.eventually("the node is on record", func() error {
+		if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); err != nil || b.Status.Run == nil || len(b.Status.Run.Unrestored) == 0 {
+			return fmt.Errorf("%v %+v", err, b.Status)
+		}
+		return nil
+	})
+	kill("when the node is on record")
+	l.changed(device, before)
+	kill("with the settings changed")
+	l.kill(l.namespace, map[string]string{jobspec.LabelBenchmark: b.Name})
+	kill("together with the worker")
+	l.ended(b, v1alpha1.ReasonFinished)
+	l.asBefore(b, device, before)
+	l.nothingLeft()
+
+	// While it puts back what a benchmark has left that is to be deleted.
+	b = l.benchmark("deleted", tuned(device, 50))
+	l.changed(device, before)
+	if err := api.Delete(l.ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	kill("while it restores a node for a deletion")
+	l.gone(b)
+	faults.Compare(t, before, readQueue(t, device))
+	l.nothingLeft()
+}
+
+// cluster runs a verb of the local cluster on the node.
+func cluster(t *testing.T, verb, node string, flags ...string) {
+	t.Helper()
+	run(t, "../../hack/cluster/cluster", slices.Concat([]string{verb}, flags, []string{node})...)
+}
+
+// failNode takes a node away, waits until the cluster has seen that, and brings it back.
+func (l *lab) failNode(node string, flags ...string) {
+	l.t.Helper()
+	l.t.Cleanup(func() { cluster(l.t, "node-start", node) }) // also after a failure
+	cluster(l.t, "node-stop", node, flags...)
+	l.eventually("the node is seen to be away", func() error {
+		n := &corev1.Node{}
+		if err := api.Get(l.ctx, types.NamespacedName{Name: node}, n); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+		}) {
+			return fmt.Errorf("it is ready")
+		}
+		return nil
+	})
+	cluster(l.t, "node-start", node)
+}
+
+func TestAKubeletIsKilledAndTheSettingsArePutBack(t *testing.T) {
+	for name, flags := range map[string][]string{"the kubelet is killed": {"--keep-pods"}, "the node is killed with its Pods": nil} {
+		t.Run(name, func(t *testing.T) {
+			device := loopDevice(t, 64<<20)
+			before := readQueue(t, device)
+			l := newLab(t, "privileged")
+			b := l.benchmark("kubelet", tuned(device, 2))
+			l.changed(device, before)
+			l.failNode("node-a", flags...)
+			faults.Injected(t, name)
+			l.ended(b, v1alpha1.ReasonFinished)
+			l.asBefore(b, device, before)
+			l.nothingLeft()
+		})
+	}
+}
+
+// What a node that is away has changed is put back when it is here again, and until
+// then the benchmark is kept.
+func TestANodeIsAwayWhenTheSettingsAreToBePutBack(t *testing.T) {
+	device := loopDevice(t, 64<<20)
+	before := readQueue(t, device)
+	l := newLab(t, "privileged")
+	b := l.benchmark("away", tuned(device, 50))
+	l.changed(device, before)
+	t.Cleanup(func() { cluster(t, "node-start", "node-a") })
+	cluster(t, "node-stop", "node-a")
+	faults.Injected(t, "the node is away when its benchmark is deleted")
+	if err := api.Delete(l.ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	if on := operatorNode(l); on != "node-a" { // otherwise there is nobody to say it
+		l.eventually("the condition says that the node is away", func() error {
+			if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); err != nil {
+				return err
+			}
+			c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionTunablesRestored)
+			if c == nil || c.Status != metav1.ConditionFalse || c.Reason != v1alpha1.ReasonNodeAway || !strings.Contains(c.Message, "node-a") {
+				return fmt.Errorf("%+v", c)
+			}
+			return nil
+		})
+	}
+	cluster(t, "node-start", "node-a")
+	l.gone(b)
+	faults.Compare(t, before, readQueue(t, device))
+	l.nothingLeft()
+}
+
+// operatorNode is the node on which the operator runs.
+func operatorNode(l *lab) string {
+	l.t.Helper()
+	pods := &corev1.PodList{}
+	if err := api.List(l.ctx, pods, client.InNamespace(operatorNamespace), client.MatchingLabels(operatorPods)); err != nil || len(pods.Items) == 0 {
+		l.t.Fatalf("%d Pods of the operator: %v", len(pods.Items), err)
+	}
+	return pods.Items[0].Spec.NodeName
+}
+
+func TestANamespaceIsDeletedAndTheSettingsArePutBack(t *testing.T) {
+	device := loopDevice(t, 64<<20)
+	before := readQueue(t, device)
+	l := newLab(t, "privileged")
+	b := l.benchmark("namespace", tuned(device, 50))
+	l.changed(device, before)
+	if err := api.Delete(l.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: l.namespace}}); err != nil {
+		t.Fatal(err)
+	}
+	faults.Injected(t, "the namespace is deleted")
+	l.gone(b)
+	faults.Compare(t, before, readQueue(t, device))
+	l.nothingLeft()
+}
+
+func TestTwoBenchmarksWantTheSettingsOfOneNode(t *testing.T) {
+	device := loopDevice(t, 64<<20)
+	before := readQueue(t, device)
+	l := newLab(t, "privileged")
+	first := l.benchmark("first", tuned(device, 2))
+	second := l.benchmark("second", tuned(device, 2))
+	faults.Injected(t, "two benchmarks on one node")
+	l.ended(first, v1alpha1.ReasonFinished)
+	l.ended(second, v1alpha1.ReasonFinished)
+	l.asBefore(first, device, before)
+	l.asBefore(second, device, before)
+	if second.Status.Run.StartedAt.Before(first.Status.Run.FinishedAt) {
+		t.Errorf("the second began at %s, before the first had ended at %s", second.Status.Run.StartedAt, first.Status.Run.FinishedAt)
+	}
+	// Nothing that the first had set was in the second's control.
+	for id, tr := range l.trials(second, "disk.node-a") {
+		for _, s := range tr.Tunables {
+			if s.Before == s.Asked {
+				t.Errorf("%s: %+v", id, s)
+			}
+		}
+	}
+	l.nothingLeft()
+}
+
+func TestAValueThatTheKernelRefusesChangesNoSettings(t *testing.T) {
+	device := loopDevice(t, 64<<20)
+	before := readQueue(t, device)
+	l := newLab(t, "privileged")
+	b := l.benchmark("refused", func(s *v1alpha1.StorageBenchmarkSpec) {
+		tuned(device, 1)(s)
+		s.Variants[1].Tunables[1].Value = "10240" // more than a disk without a scheduler takes
+	})
+	faults.Injected(t, "the kernel refuses a value")
+	says(t, l.ended(b, v1alpha1.ReasonTunableNotApplied).Message, "spec.variants[no-flush].tunables")
+	faults.Compare(t, before, readQueue(t, device))
+	if c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionTunablesRestored); c == nil || c.Status != metav1.ConditionTrue {
+		t.Errorf("TunablesRestored is %+v", c)
+	}
+	l.nothingLeft()
+}

@@ -1,0 +1,198 @@
+//go:build zfs
+
+package zfs
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/test/faults"
+)
+
+// The settings that the tests change, as they are on a pool that nobody has touched.
+var untouched = map[string]string{"sync": "standard default", "zfs_nocacheflush": "0", "zil_nocacheflush": "0"}
+
+// present reads them past Kubernetes.
+func present(t *testing.T) map[string]string {
+	t.Helper()
+	return map[string]string{
+		"sync":             strings.ReplaceAll(inGuest(t, "zfs", "get", "-H", "-o", "value,source", "sync", dataset), "\t", " "),
+		"zfs_nocacheflush": parameter(t, "zfs_nocacheflush"),
+		"zil_nocacheflush": parameter(t, "zil_nocacheflush"),
+	}
+}
+
+// requireUntouched fails a test that begins on a node that another one has left changed.
+func requireUntouched(t *testing.T) {
+	t.Helper()
+	if got := present(t); fmt.Sprint(got) != fmt.Sprint(untouched) {
+		t.Fatalf("before the test the settings are %v", got)
+	}
+}
+
+// benchmark makes small files durable on the pool, without and with changed settings.
+func (l *lab) benchmark(name string, change func(*v1alpha1.StorageBenchmarkSpec)) *v1alpha1.StorageBenchmark {
+	l.t.Helper()
+	b := &v1alpha1.StorageBenchmark{
+		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: name},
+		Spec: v1alpha1.StorageBenchmarkSpec{
+			Targets: []v1alpha1.Target{{Name: "pool", HostPath: &v1alpha1.HostPathTarget{Path: "/" + dataset}}},
+			Placement: v1alpha1.Placement{
+				NodeSelector: map[string]string{label: "true"},
+				Tolerations:  []corev1.Toleration{{Key: label, Operator: corev1.TolerationOpExists}},
+			},
+			Workloads: []v1alpha1.Workload{{Name: "dsync", Filesync: &v1alpha1.FilesyncWorkload{Files: 100, Sync: v1alpha1.FilesyncDsync}}},
+			Variants: []v1alpha1.Variant{
+				{Name: "flush"},
+				{Name: "no-flush", AcceptDataLoss: true, Tunables: []v1alpha1.Tunable{{Name: "zfs.module.zfs_nocacheflush", Value: "1"}}},
+				{Name: "no-sync", AcceptDataLoss: true, Tunables: []v1alpha1.Tunable{{Name: "zfs.dataset.sync", Value: "disabled"}}},
+			},
+			Trials:  v1alpha1.Trials{Min: 2},
+			Results: v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: "default"}},
+			Timeout: &metav1.Duration{Duration: 30 * time.Minute},
+		},
+	}
+	change(&b.Spec)
+	if err := api.Create(l.t.Context(), b); err != nil {
+		l.t.Fatal(err)
+	}
+	return b
+}
+
+// ended waits until the run has ended with the reason.
+func (l *lab) ended(b *v1alpha1.StorageBenchmark, reason string) metav1.Condition {
+	l.t.Helper()
+	l.eventually("the run of "+b.Name+" ends", func() error {
+		if err := api.Get(l.t.Context(), client.ObjectKeyFromObject(b), b); err != nil {
+			return err
+		}
+		if b.Status.Run == nil || b.Status.Run.FinishedAt == nil || b.Status.ObservedGeneration != b.Generation {
+			return fmt.Errorf("%+v", b.Status.Conditions)
+		}
+		return nil
+	})
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady)
+	if c == nil || c.Reason != reason {
+		l.t.Fatalf("%s ended with %+v, want %s", b.Name, c, reason)
+	}
+	return *c
+}
+
+// restored waits until the condition says that every setting is what it was.
+func (l *lab) restored(b *v1alpha1.StorageBenchmark) {
+	l.t.Helper()
+	l.eventually("TunablesRestored of "+b.Name+" is true", func() error {
+		if err := api.Get(l.t.Context(), client.ObjectKeyFromObject(b), b); err != nil {
+			return err
+		}
+		if !meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionTunablesRestored) {
+			return fmt.Errorf("%+v", b.Status.Conditions)
+		}
+		return nil
+	})
+}
+
+func TestSettingsOfZFSAreMeasuredAndPutBack(t *testing.T) {
+	requireUntouched(t)
+	l := newLab(t)
+	b := l.benchmark("flushes", func(*v1alpha1.StorageBenchmarkSpec) {})
+	l.ended(b, v1alpha1.ReasonFinished)
+	l.restored(b)
+	faults.Compare(t, untouched, present(t))
+	flushes := map[string]float64{}
+	for _, c := range b.Status.Comparisons {
+		for _, change := range c.Changes {
+			if change.Metric == "device.flush.count" {
+				flushes["flush"] = change.Control.AsApproximateFloat64()
+				flushes[c.Variant] = change.Variant.AsApproximateFloat64()
+			}
+		}
+	}
+	t.Logf("flushes of 100 files: %v", flushes)
+	// Two disks of a mirror, and a file takes one flush of each at least.
+	if flushes["flush"] < 150 || len(flushes) != 3 || flushes["no-flush"] != 0 || flushes["no-sync"] > flushes["flush"]/4 {
+		t.Errorf("flushes that reached the disks: %v, %+v", flushes, b.Status.Comparisons)
+	}
+}
+
+// ZFS accepts a limit of the ARC that is below the least that it keeps, and ignores it.
+func TestAValueThatZFSIgnoresChangesNoSettings(t *testing.T) {
+	requireUntouched(t)
+	before := parameter(t, "zfs_arc_max")
+	l := newLab(t)
+	b := l.benchmark("ignored", func(s *v1alpha1.StorageBenchmarkSpec) {
+		s.Variants[1].Tunables = append(s.Variants[1].Tunables, v1alpha1.Tunable{Name: "zfs.module.zfs_arc_max", Value: "64Mi"})
+	})
+	c := l.ended(b, v1alpha1.ReasonTunableNotApplied)
+	faults.Injected(t, "ZFS accepts a value and does not take it")
+	if !strings.Contains(c.Message, "zfs_arc_max") {
+		t.Errorf("%s", c.Message)
+	}
+	l.restored(b)
+	faults.Compare(t, untouched, present(t))
+	if now := parameter(t, "zfs_arc_max"); now != before {
+		faults.LeftChanged(t, "zfs_arc_max", before, now)
+	}
+}
+
+// measuringChanged starts a benchmark whose variant changes what survives a power cut and
+// what does not, and returns when both are changed.
+func (l *lab) measuringChanged(name string, files int32) *v1alpha1.StorageBenchmark {
+	l.t.Helper()
+	b := l.benchmark(name, func(s *v1alpha1.StorageBenchmarkSpec) {
+		s.Workloads[0].Filesync.Files = int64(files)
+		s.Variants = []v1alpha1.Variant{{Name: "flush"}, {Name: "nothing", AcceptDataLoss: true, Tunables: []v1alpha1.Tunable{
+			{Name: "zfs.dataset.sync", Value: "disabled"},
+			{Name: "zfs.module.zil_nocacheflush", Value: "1"},
+			{Name: "zfs.module.zfs_nocacheflush", Value: "1"},
+		}}}
+	})
+	l.eventually("the settings are changed", func() error {
+		if got := present(l.t); got["sync"] != "disabled local" || got["zfs_nocacheflush"] != "1" || got["zil_nocacheflush"] != "1" {
+			return fmt.Errorf("%v", got)
+		}
+		return nil
+	})
+	return b
+}
+
+func TestAPowerCutInMidRunLeavesNoSettingsChanged(t *testing.T) {
+	requireUntouched(t)
+	l := newLab(t)
+	b := l.measuringChanged("cut", 2000)
+	powerCut(t)
+	faults.Injected(t, "the machine loses its power in mid-workload")
+	powerOn(t)
+	l.ended(b, v1alpha1.ReasonFinished)
+	l.restored(b)
+	faults.Compare(t, untouched, present(t))
+}
+
+// The benchmark is deleted while the machine is without power: it is kept until the
+// machine is up and what survived the cut is put back.
+func TestAPowerCutBeforeADeletionLeavesNoSettingsChanged(t *testing.T) {
+	requireUntouched(t)
+	l := newLab(t)
+	b := l.measuringChanged("deleted", 20000)
+	powerCut(t)
+	faults.Injected(t, "the machine loses its power, and its benchmark is deleted")
+	if err := api.Delete(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	powerOn(t)
+	l.eventually("the benchmark is gone", func() error {
+		if err := api.Get(t.Context(), client.ObjectKeyFromObject(b), b); client.IgnoreNotFound(err) != nil || err == nil {
+			return fmt.Errorf("%v %+v", err, b.Status.Conditions)
+		}
+		return nil
+	})
+	faults.Compare(t, untouched, present(t))
+}
