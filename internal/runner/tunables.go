@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -66,12 +67,17 @@ func (w *worker) openTuning(ctx context.Context) (t *tuning, err error) {
 	}
 	for _, v := range w.Plan.Variants {
 		if t.assignments[v.Name], err = assign(ctx, host, t.place, v); err != nil {
-			f := trial.AsFailure(err)
-			f.Field = fmt.Sprintf("spec.variants[%s].%s", v.Name, f.Field)
-			return nil, f
+			return nil, inVariant(v.Name, err)
 		}
 	}
 	return t, nil
+}
+
+// inVariant is a failure whose field, if it has one, is that of the variant.
+func inVariant(name string, err error) *trial.Failure {
+	f := trial.AsFailure(err)
+	f.Field = strings.TrimSuffix(fmt.Sprintf("spec.variants[%s].%s", name, f.Field), ".")
+	return f
 }
 
 // assign is what a variant's settings come to, each on what it may be set on.
@@ -133,8 +139,7 @@ func (w *worker) around(ctx context.Context, t *tuning, d *result.Trial, dir str
 	}
 	changes, err := t.journal.Apply(ctx, t.owner, t.assignments[d.Trial.Variant])
 	if err != nil {
-		f := trial.AsFailure(err)
-		f.Field = fmt.Sprintf("spec.variants[%s].%s", d.Trial.Variant, f.Field)
+		f := inVariant(d.Trial.Variant, err)
 		if len(t.journal.Entries()) > 0 {
 			f.Class = trial.TunablesNotRestored
 		}

@@ -55,12 +55,7 @@ const (
 	readOnly deed = "read-only"
 	// undo puts the setting that was just written back, as a daemon with its own mind might.
 	undo deed = "undo"
-	// meddle sets another value than anybody's.
-	meddle deed = "meddle"
 )
-
-// meddled is the value of nr_requests that meddle sets.
-const meddled = "96"
 
 func TestMain(m *testing.M) {
 	text := os.Getenv(asWorker)
@@ -115,15 +110,23 @@ func (o order) happen() {
 	case fill:
 		err = fillUp(filepath.Join(o.Journal, "other"))
 	case readOnly:
-		err = syscall.Mount("", o.Journal, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
+		err = coverReadOnly(o.Journal)
 	case undo:
 		err = os.WriteFile(queueFile(o.Device, "write_cache"), []byte("write back"), 0)
-	case meddle:
-		err = os.WriteFile(queueFile(o.Device, "nr_requests"), []byte(meddled), 0)
 	}
 	if err != nil {
 		panic(err)
 	}
+}
+
+// coverReadOnly mounts a directory over itself, read-only: who has files open in it does
+// not keep it from that, as with a file system that an error has made so. Unmounting it
+// takes it back.
+func coverReadOnly(dir string) error {
+	if err := syscall.Mount(dir, dir, "", syscall.MS_BIND, ""); err != nil {
+		return err
+	}
+	return syscall.Mount("", dir, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
 }
 
 // fillUp writes a file until nothing more fits.
