@@ -237,7 +237,7 @@ func (r *StorageBenchmarkReconciler) clear(ctx context.Context, b *v1alpha1.Stor
 		}
 	}
 	if !clean {
-		return false, nil
+		return false, r.sayStopping(ctx, b)
 	}
 	if clean, err := r.restoreAll(ctx, b); err != nil || !clean {
 		return false, err

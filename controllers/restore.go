@@ -65,22 +65,29 @@ func (r *StorageBenchmarkReconciler) restoreWaits(ctx context.Context, job *batc
 	if r.Clock.Now().Sub(job.CreationTimestamp.Time) < patience {
 		return nil, nil
 	}
-	n := &corev1.Node{}
-	err := client.IgnoreNotFound(r.Live.Get(ctx, types.NamespacedName{Name: node}, n))
-	if err != nil {
-		return nil, err
-	}
-	if !nodeReady(n) { // also one that is gone, which has no conditions
-		return &progress.Trouble{
-			Reason: v1alpha1.ReasonNodeAway, MayPass: true,
-			Message: fmt.Sprintf("node %s is away; its settings are put back when it is here again", node),
-		}, nil
+	if trouble, err := r.away(ctx, node); err != nil || trouble != nil {
+		return trouble, err
 	}
 	pods, err := r.restorePods(ctx, job)
 	if err != nil || len(pods) == 0 {
 		return nil, err
 	}
 	return r.trouble(ctx, job, newest(pods), node)
+}
+
+// away says that a node is, if it is not ready.
+func (r *StorageBenchmarkReconciler) away(ctx context.Context, node string) (*progress.Trouble, error) {
+	n := &corev1.Node{}
+	if err := client.IgnoreNotFound(r.Live.Get(ctx, types.NamespacedName{Name: node}, n)); err != nil {
+		return nil, err
+	}
+	if nodeReady(n) { // one that is gone has no conditions
+		return nil, nil
+	}
+	return &progress.Trouble{
+		Reason: v1alpha1.ReasonNodeAway, MayPass: true,
+		Message: fmt.Sprintf("node %s is away; its settings are put back when it is here again", node),
+	}, nil
 }
 
 func nodeReady(node *corev1.Node) bool {
@@ -138,6 +145,26 @@ func (r *StorageBenchmarkReconciler) restoreAll(ctx context.Context, b *v1alpha1
 		r.sayRestoring(b, trouble)
 	}
 	return len(b.Status.Run.Unrestored) == 0, nil
+}
+
+// sayStopping tells of the nodes on record while Jobs are still being deleted: a worker
+// that is told to end puts its settings back, unless its node is away, and with it the
+// Pod that cannot end.
+func (r *StorageBenchmarkReconciler) sayStopping(ctx context.Context, b *v1alpha1.StorageBenchmark) error {
+	r.sayTunables(b, true)
+	if b.Status.Run == nil {
+		return nil
+	}
+	for _, node := range b.Status.Run.Unrestored {
+		trouble, err := r.away(ctx, node)
+		if err != nil {
+			return err
+		}
+		if trouble != nil {
+			r.sayRestoring(b, trouble)
+		}
+	}
+	return nil
 }
 
 // sayRestoring says why the restoring of a node does not go on.

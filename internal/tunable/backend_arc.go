@@ -37,6 +37,12 @@ func (arcLimit) prepare(value string, present State) (old, wanted State) {
 // ZFS found is of no consequence until the next boot.
 func (arcLimit) same(a, b State) bool { return a.Value == b.Value }
 
+// residue: what ZFS has ignored stays in the parameter, and comes into effect when
+// another limit makes it possible.
+func (arcLimit) residue(present, old, wanted State) bool {
+	return present.Value == old.Value && present.Source == wanted.Source && present.Source != old.Source && present.Source != present.Value
+}
+
 func (a arcLimit) write(_ context.Context, h Host, _ Knob, s State) error {
 	if err := h.write(a.parameter, s.Value); err != nil {
 		return err

@@ -90,6 +90,14 @@ func (k Knob) Same(a, b State) bool {
 	return err == nil && back.same(a, b)
 }
 
+// Residue says whether a state that is Same as old still holds what writing wanted over
+// it has left: a value that was accepted and had no effect, yet.
+func (k Knob) Residue(present, old, wanted State) bool {
+	back, err := k.backend()
+	leaves, ok := back.(interface{ residue(present, old, wanted State) bool })
+	return err == nil && ok && leaves.residue(present, old, wanted)
+}
+
 // Survives says whether the knob keeps its value when the node boots.
 func (k Knob) Survives() Survival {
 	if t, ok := catalogue().byName[k.Tunable]; ok {

@@ -140,6 +140,12 @@ func TestTheARCIsReadAsItIsAndNotAsItWasAsked(t *testing.T) {
 	}
 	if seen := read(t, h, k); err != nil || k.Same(seen, wanted) || seen.Value != old.Value {
 		t.Errorf("below the minimum: %v, %v", seen, err)
+	} else if !k.Residue(seen, old, wanted) {
+		t.Errorf("%v is taken for %v: what was ignored stays in the parameter", seen, old)
+	}
+	restore(t, h, k, old)
+	if got := kernel.Get("/sys/module/zfs/parameters/zfs_arc_max"); got != "0" {
+		t.Errorf("a parameter whose value was ignored is %s, and was 0", got)
 	}
 	kernel.Set("/sys/module/zfs/parameters/zfs_arc_max", "1073741824")
 	old = set(t, h, k, "3221225472")

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/device/devicetest"
 	"storagebench.io/storagebench/internal/jobspec"
 )
 
@@ -260,6 +261,7 @@ func loopDevice(t *testing.T, size int64) string {
 			t.Errorf("%v: %s", err, out)
 		}
 	})
+	devicetest.Fresh(t, device)
 	return device
 }
 

@@ -178,6 +178,7 @@ func newBed(t *testing.T) *bed {
 			t.Fatal(err)
 		}
 	}
+	devicetest.Fresh(t, b.order.Device)
 	b.before = settings(t, b.order.Device)
 	b.order.Tunables = []trial.Tunable{
 		{Name: "block.queue.write_cache", Value: "write through", Devices: []string{"loop*"}},

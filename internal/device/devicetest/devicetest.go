@@ -39,6 +39,16 @@ func Loop(t *testing.T, size int64) string {
 	return device
 }
 
+// Fresh has a loop device's queue take it for one with a write cache, as it is at first:
+// the kernel's object outlives what is attached to it, and a test that failed may have
+// left it with another setting.
+func Fresh(t *testing.T, device string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join("/sys/block", filepath.Base(device), "queue/write_cache"), []byte("write back"), 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Filesystem makes a file system of the given type and size and mounts it.
 func Filesystem(t *testing.T, kind string, size int64) (dir, device string) {
 	t.Helper()

@@ -144,13 +144,15 @@ func (r *restoration) run(ctx context.Context) Item {
 	}
 }
 
-func (r *restoration) right() bool { return r.knob.Same(r.present, r.entry.Old) }
+func (r *restoration) right() bool {
+	return r.knob.Same(r.present, r.entry.Old) && !r.knob.Residue(r.present, r.entry.Old, r.entry.New)
+}
 
 // ours says whether the present state is one that this journal's owner has brought
 // about, if only by half.
 func (r *restoration) ours() bool {
 	e := r.entry
-	return r.knob.Same(r.present, e.New) || e.Seen != nil && r.knob.Same(r.present, *e.Seen) ||
+	return r.knob.Same(r.present, e.New) || r.knob.Residue(r.present, e.Old, e.New) || e.Seen != nil && r.knob.Same(r.present, *e.Seen) ||
 		e.Stage == Restoring && r.present.Value == e.Old.Value
 }
 
