@@ -79,9 +79,9 @@ test-unit: ## Run the tests that need nothing but Go
 	@cd hack/cluster/loop-provisioner && CGO_ENABLED=0 go test -trimpath -run '$(RUN)' ./...
 
 .PHONY: test-system
-test-system: ## Run fio, loop devices and an object store for real, as root
+test-system: build ## Run fio, loop devices and an object store for real, and kill workers on them, as root
 	@bin=$$(hack/cluster/cluster tools minio); STORAGEBENCH_MINIO=$$bin/minio \
-		go test $(RACE) -tags system -count=1 -timeout 20m -run '$(RUN)' ./internal/... ./cmd/storagebench/...
+		go test $(RACE) -tags system -count=1 -timeout 20m -run '$(RUN)' ./internal/... ./cmd/storagebench/... ./test/faults/...
 
 .PHONY: test-integration
 test-integration: ## Run the controllers against a real API server

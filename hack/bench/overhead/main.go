@@ -50,7 +50,7 @@ func main() {
 	flag.IntVar(&s.trials, "trials", 15, "pairs of a worker")
 	flag.DurationVar(&s.runtime, "runtime", 4*time.Second, "duration of a trial")
 	flag.DurationVar(&s.delay, "delay", 5*time.Second, "how long a trial waits for the bare run before it: more than runtime and fio's start take")
-	flag.StringVar(&s.rw, "rw", "randrw", "fio's rw")
+	flag.StringVar(&s.rw, "rw", "randread", "fio's rw")
 	flag.StringVar(&s.bs, "bs", "64k", "fio's bs")
 	flag.StringVar(&s.depth, "iodepth", "8", "fio's iodepth")
 	flag.StringVar(&s.size, "size", "64MiB", "fio's size")

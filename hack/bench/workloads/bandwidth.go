@@ -21,7 +21,7 @@ import (
 // make for each block; the engine stamps data, so that no two blocks are equal, which
 // takes less, and after fsync it calls syncfs as well.
 func bandwidthEntries(flags *flag.FlagSet) []entry {
-	mebibytes := flags.Int64("bandwidth-size", 256, "MiB of a run")
+	mebibytes := flags.Int64("bandwidth-size", 768, "MiB of a run")
 	write := func(direct bool, of string, dd ...string) func(context.Context, *lab) (a, b paired.Side, err error) {
 		return func(ctx context.Context, l *lab) (a, b paired.Side, err error) {
 			dir, err := l.filled(ctx, 4**mebibytes)

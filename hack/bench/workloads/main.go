@@ -40,7 +40,7 @@ func main() {
 	flags := flag.NewFlagSet("bench-workloads", flag.ExitOnError)
 	effort := paired.Effort{}
 	flags.IntVar(&effort.Min, "min", 12, "fewest pairs, at least 12")
-	flags.IntVar(&effort.Max, "max", 120, "most pairs")
+	flags.IntVar(&effort.Max, "max", 200, "most pairs")
 	flags.Float64Var(&effort.HalfWidth, "half-width", 0.01, "half-width of the interval that is narrow enough")
 	only := flags.String("only", "", "names of what to run, with commas between; default: everything")
 	memory := flags.String("memory", "/dev/shm", "directory on tmpfs, for files and for the backing of loop devices")
