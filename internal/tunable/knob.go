@@ -94,7 +94,9 @@ func (k Knob) Same(a, b State) bool {
 // it has left: a value that was accepted and had no effect, yet.
 func (k Knob) Residue(present, old, wanted State) bool {
 	back, err := k.backend()
-	leaves, ok := back.(interface{ residue(present, old, wanted State) bool })
+	leaves, ok := back.(interface {
+		residue(present, old, wanted State) bool
+	})
 	return err == nil && ok && leaves.residue(present, old, wanted)
 }
 

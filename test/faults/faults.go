@@ -10,42 +10,42 @@ import (
 const Variable = "STORAGEBENCH_FAULTS"
 
 // Injected counts a fault.
-func Injected(t testing.TB, what string) {
-	t.Helper()
-	note(t, "fault", what)
+func Injected(tb testing.TB, what string) {
+	tb.Helper()
+	note(tb, "fault", what)
 }
 
 // LeftChanged counts a setting that is not what it was before, and fails the test.
-func LeftChanged(t testing.TB, setting, before, now string) {
-	t.Helper()
-	t.Errorf("%s was %q and is %q", setting, before, now)
-	note(t, "changed", fmt.Sprintf("%s %q %q", setting, before, now))
+func LeftChanged(tb testing.TB, setting, before, now string) {
+	tb.Helper()
+	tb.Errorf("%s was %q and is %q", setting, before, now)
+	note(tb, "changed", fmt.Sprintf("%s %q %q", setting, before, now))
 }
 
 // Compare counts what differs in settings, by their names.
-func Compare(t testing.TB, before, now map[string]string) {
-	t.Helper()
+func Compare(tb testing.TB, before, now map[string]string) {
+	tb.Helper()
 	for name, value := range before {
 		if now[name] != value {
-			LeftChanged(t, name, value, now[name])
+			LeftChanged(tb, name, value, now[name])
 		}
 	}
 }
 
-func note(t testing.TB, kind, what string) {
-	t.Helper()
+func note(tb testing.TB, kind, what string) {
+	tb.Helper()
 	name := os.Getenv(Variable)
 	if name == "" {
 		return
 	}
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err == nil {
-		_, err = fmt.Fprintf(f, "%s\t%s\t%s\n", kind, t.Name(), what)
+		_, err = fmt.Fprintf(f, "%s\t%s\t%s\n", kind, tb.Name(), what)
 		if closed := f.Close(); err == nil {
 			err = closed
 		}
 	}
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
