@@ -168,14 +168,17 @@ func TestTwoBenchmarksWantTheSettingsOfOneNode(t *testing.T) {
 	l.ended(second, v1alpha1.ReasonFinished)
 	l.asBefore(first, device, before)
 	l.asBefore(second, device, before)
-	if second.Status.Run.StartedAt.Before(first.Status.Run.FinishedAt) {
-		t.Errorf("the second began at %s, before the first had ended at %s", second.Status.Run.StartedAt, first.Status.Run.FinishedAt)
+	a, b := first.Status.Run, second.Status.Run
+	if a.StartedAt.Before(b.FinishedAt) && b.StartedAt.Before(a.FinishedAt) {
+		t.Errorf("the one ran from %s to %s, the other from %s to %s", a.StartedAt, a.FinishedAt, b.StartedAt, b.FinishedAt)
 	}
-	// Nothing that the first had set was in the second's control.
-	for id, tr := range l.trials(second, "disk.node-a") {
-		for _, s := range tr.Tunables {
-			if s.Before == s.Asked {
-				t.Errorf("%s: %+v", id, s)
+	// Neither began with what the other had set.
+	for _, benchmark := range []*v1alpha1.StorageBenchmark{first, second} {
+		for id, tr := range l.trials(benchmark, "disk.node-a") {
+			for _, s := range tr.Tunables {
+				if s.Before == s.Asked {
+					t.Errorf("%s of %s: %+v", id, benchmark.Name, s)
+				}
 			}
 		}
 	}
