@@ -140,20 +140,7 @@ func (l *lab) await(b *v1alpha1.StorageBenchmark, reason string) metav1.Conditio
 // ended waits until the run has ended with the reason.
 func (l *lab) ended(b *v1alpha1.StorageBenchmark, reason string) metav1.Condition {
 	l.t.Helper()
-	l.eventually("the run of "+b.Name+" ends", func() error {
-		if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); err != nil {
-			return err
-		}
-		if b.Status.Run == nil || b.Status.Run.FinishedAt == nil || b.Status.ObservedGeneration != b.Generation {
-			return fmt.Errorf("%+v", b.Status.Conditions)
-		}
-		return nil
-	})
-	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady)
-	if c == nil || c.Reason != reason {
-		l.t.Fatalf("%s ended with %+v, want %s", b.Name, c, reason)
-	}
-	return *c
+	return patience.Ended(l.ctx, l.t, api, b, reason)
 }
 
 // stored returns the keys of a run's objects, relative to the run.

@@ -22,9 +22,7 @@ import (
 var operatorPods = map[string]string{"app.kubernetes.io/name": "storagebench"}
 
 func TestTheOperatorIsKilledAndTheSettingsArePutBack(t *testing.T) {
-	device := loopDevice(t, 64<<20)
-	before := readQueue(t, device)
-	l := newLab(t, "privileged")
+	l, device, before := newTunedLab(t)
 	kill := func(when string) {
 		l.kill(operatorNamespace, operatorPods)
 		faults.Injected(t, "the operator is killed "+when)
@@ -86,9 +84,7 @@ func (l *lab) failNode(node string, flags ...string) {
 func TestAKubeletIsKilledAndTheSettingsArePutBack(t *testing.T) {
 	for name, flags := range map[string][]string{"the kubelet is killed": {"--keep-pods"}, "the node is killed with its Pods": nil} {
 		t.Run(name, func(t *testing.T) {
-			device := loopDevice(t, 64<<20)
-			before := readQueue(t, device)
-			l := newLab(t, "privileged")
+			l, device, before := newTunedLab(t)
 			b := l.benchmark("kubelet", tuned(device, 2))
 			l.changed(device, before)
 			l.failNode("node-a", flags...)
@@ -103,9 +99,7 @@ func TestAKubeletIsKilledAndTheSettingsArePutBack(t *testing.T) {
 // What a node that is away has changed is put back when it is here again, and until
 // then the benchmark is kept.
 func TestANodeIsAwayWhenTheSettingsAreToBePutBack(t *testing.T) {
-	device := loopDevice(t, 64<<20)
-	before := readQueue(t, device)
-	l := newLab(t, "privileged")
+	l, device, before := newTunedLab(t)
 	b := l.benchmark("away", tuned(device, 50))
 	l.changed(device, before)
 	t.Cleanup(func() { cluster(t, "node-start", "node-a") })
@@ -143,9 +137,7 @@ func operatorNode(l *lab) string {
 }
 
 func TestANamespaceIsDeletedAndTheSettingsArePutBack(t *testing.T) {
-	device := loopDevice(t, 64<<20)
-	before := readQueue(t, device)
-	l := newLab(t, "privileged")
+	l, device, before := newTunedLab(t)
 	b := l.benchmark("namespace", tuned(device, 50))
 	l.changed(device, before)
 	if err := api.Delete(l.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: l.namespace}}); err != nil {
@@ -158,9 +150,7 @@ func TestANamespaceIsDeletedAndTheSettingsArePutBack(t *testing.T) {
 }
 
 func TestTwoBenchmarksWantTheSettingsOfOneNode(t *testing.T) {
-	device := loopDevice(t, 64<<20)
-	before := readQueue(t, device)
-	l := newLab(t, "privileged")
+	l, device, before := newTunedLab(t)
 	first := l.benchmark("first", tuned(device, 2))
 	second := l.benchmark("second", tuned(device, 2))
 	faults.Injected(t, "two benchmarks on one node")
@@ -186,9 +176,7 @@ func TestTwoBenchmarksWantTheSettingsOfOneNode(t *testing.T) {
 }
 
 func TestAValueThatTheKernelRefusesChangesNoSettings(t *testing.T) {
-	device := loopDevice(t, 64<<20)
-	before := readQueue(t, device)
-	l := newLab(t, "privileged")
+	l, device, before := newTunedLab(t)
 	b := l.benchmark("refused", func(s *v1alpha1.StorageBenchmarkSpec) {
 		tuned(device, 1)(s)
 		s.Variants[1].Tunables[1].Value = "10240" // more than a disk without a scheduler takes

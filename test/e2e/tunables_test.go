@@ -34,6 +34,13 @@ func readQueue(t *testing.T, device string) queue {
 	return q
 }
 
+// newTunedLab is a lab that may change the settings of a device of its own.
+func newTunedLab(t *testing.T) (l *lab, device string, before queue) {
+	t.Helper()
+	device = loopDevice(t, 64<<20)
+	return newLab(t, "privileged"), device, readQueue(t, device)
+}
+
 // tuned measures writes with a flush each on a device, as it is and with settings of
 // its queue that are none of the kernel's defaults.
 func tuned(device string, trials int32) func(*v1alpha1.StorageBenchmarkSpec) {
@@ -85,9 +92,7 @@ func (l *lab) gone(b *v1alpha1.StorageBenchmark) {
 }
 
 func TestTunablesAreMeasuredAndPutBack(t *testing.T) {
-	device := loopDevice(t, 64<<20)
-	before := readQueue(t, device)
-	l := newLab(t, "privileged")
+	l, device, before := newTunedLab(t)
 	b := l.benchmark("flushes", tuned(device, 2))
 	l.ended(b, v1alpha1.ReasonFinished)
 	l.asBefore(b, device, before)
@@ -113,9 +118,7 @@ func TestTunablesAreMeasuredAndPutBack(t *testing.T) {
 }
 
 func TestTheSettingsOfAWorkerThatIsKilledArePutBack(t *testing.T) {
-	device := loopDevice(t, 64<<20)
-	before := readQueue(t, device)
-	l := newLab(t, "privileged")
+	l, device, before := newTunedLab(t)
 	b := l.benchmark("killed", tuned(device, 3))
 	for stored := 1; stored <= 2; stored++ {
 		l.measuring(b, "disk.node-a", stored)
@@ -131,9 +134,7 @@ func TestTheSettingsOfAWorkerThatIsKilledArePutBack(t *testing.T) {
 }
 
 func TestDeletionInMidRunPutsTheSettingsBackFirst(t *testing.T) {
-	device := loopDevice(t, 64<<20)
-	before := readQueue(t, device)
-	l := newLab(t, "privileged")
+	l, device, before := newTunedLab(t)
 	b := l.benchmark("deleted", tuned(device, 50))
 	l.changed(device, before)
 	if err := api.Delete(l.ctx, b); err != nil {

@@ -34,6 +34,26 @@ func (p Patience) For(tb testing.TB, what string, check func() error) {
 	}
 }
 
+// Ended waits until the run of a benchmark has ended, for the present generation of its
+// spec, with the reason.
+func (p Patience) Ended(ctx context.Context, tb testing.TB, api client.Client, b *v1alpha1.StorageBenchmark, reason string) metav1.Condition {
+	tb.Helper()
+	p.For(tb, "the run of "+b.Name+" ends", func() error {
+		if err := api.Get(ctx, client.ObjectKeyFromObject(b), b); err != nil {
+			return err
+		}
+		if b.Status.Run == nil || b.Status.Run.FinishedAt == nil || b.Status.ObservedGeneration != b.Generation {
+			return fmt.Errorf("%+v", b.Status.Conditions)
+		}
+		return nil
+	})
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady)
+	if c == nil || c.Reason != reason {
+		tb.Fatalf("%s ended with %+v, want %s", b.Name, c, reason)
+	}
+	return *c
+}
+
 // Condition waits until a condition of a benchmark has the reason, for the present
 // generation of its spec, and returns it.
 func (p Patience) Condition(ctx context.Context, tb testing.TB, api client.Client, b *v1alpha1.StorageBenchmark, kind, reason string) metav1.Condition {

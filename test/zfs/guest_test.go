@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"storagebench.io/storagebench/controllers"
+	"storagebench.io/storagebench/test/wait"
 )
 
 const (
@@ -31,11 +32,11 @@ const (
 	dataset = "tank/bench"
 	// parameters of the module, one file each.
 	parameters = "/sys/module/zfs/parameters/"
-
-	// patience bounds every wait. Without KVM a Pod takes ten seconds to end and a boot
-	// half a minute, and several times that on a machine that does something else.
-	patience = 6 * time.Minute
 )
+
+// patience bounds every wait. Without KVM a Pod takes ten seconds to end and a boot half a
+// minute, and several times that on a machine that does something else.
+var patience = wait.Patience{Every: 250 * time.Millisecond, AtMost: 6 * time.Minute}
 
 var (
 	api  client.Client
@@ -74,7 +75,7 @@ func connect() error {
 // guest runs test/zfs/guest and returns what it prints, without its progress.
 func guest(t *testing.T, arguments ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience.AtMost)
 	defer cancel()
 	var progress strings.Builder
 	command := exec.CommandContext(ctx, "./guest", arguments...)
@@ -196,15 +197,5 @@ func (l *lab) pod(name, script string) string {
 // eventually repeats check until it returns nil.
 func (l *lab) eventually(what string, check func() error) {
 	l.t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			l.t.Fatalf("%s: not within %s: %v", what, patience, err)
-		}
-		time.Sleep(250 * time.Millisecond)
-	}
+	patience.For(l.t, what, check)
 }
