@@ -29,10 +29,6 @@ type ComparisonRow struct {
 	// +kubebuilder:validation:MaxLength=40
 	Variant string `json:"variant"`
 
-	// pairs is the number of repeats that both have measured, one after the other.
-	// +required
-	Pairs int32 `json:"pairs"`
-
 	// changes of metrics, the most telling first: rates, p99 of latencies, durations,
 	// and the flushes that reached the disks.
 	// +optional
@@ -50,6 +46,10 @@ type MetricChange struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	Metric string `json:"metric"`
+
+	// pairs is the number of repeats in which both have measured it, one after the other.
+	// +required
+	Pairs int32 `json:"pairs"`
 
 	// control is the median over the pairs' trials with the control.
 	// +required

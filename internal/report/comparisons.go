@@ -70,7 +70,7 @@ func Comparisons(w io.Writer, s result.Summary) error {
 					interval = fmt.Sprintf("%.3f–%.3f", *change.Ratio.Low, *change.Ratio.High)
 				}
 			}
-			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", c.Target, c.Node, c.Workload, c.Variant, name, c.Pairs,
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", c.Target, c.Node, c.Workload, c.Variant, name, change.Pairs,
 				InUnit(change.Unit, change.Control), InUnit(change.Unit, change.Variant), ratio, interval)
 		}
 	}

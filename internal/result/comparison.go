@@ -8,9 +8,6 @@ type Comparison struct {
 	Node     string `json:"node"`
 	Variant  string `json:"variant"`
 	Control  string `json:"control"`
-	// Pairs is the number of repeats that both have measured. The two trials of a pair
-	// were measured one after the other, or nearly so.
-	Pairs int `json:"pairs"`
 	// Metrics that both have, by their names.
 	Metrics map[string]Change `json:"metrics"`
 	// Operations in the order in which the engine names them, or by their names.
@@ -20,6 +17,9 @@ type Comparison struct {
 // Change of a metric from the control to a variant.
 type Change struct {
 	Unit string `json:"unit"`
+	// Pairs is the number of repeats in which both have measured it. The two trials of a
+	// pair were measured one after the other, or nearly so.
+	Pairs int `json:"pairs"`
 	// Control and Variant are medians over the trials of the pairs.
 	Control float64 `json:"control"`
 	Variant float64 `json:"variant"`

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"maps"
 	"slices"
 
 	"storagebench.io/storagebench/internal/result"
@@ -25,14 +26,14 @@ func comparisons(p *trial.Plan, worker trial.Worker, w *result.WorkerSummary) []
 			}
 			before, after := measured(w, trial.Cell{Workload: load.Name, Variant: control}), measured(w, trial.Cell{Workload: load.Name, Variant: v.Name})
 			values := map[string]*pairs{}
-			for repeat, a := range before {
+			for _, repeat := range slices.Sorted(maps.Keys(before)) {
+				a := before[repeat]
 				if b, ok := after[repeat]; ok {
-					c.Pairs++
 					c.Operations = union(c.Operations, a.Operations)
 					addPair(values, a.Metrics, b.Metrics)
 				}
 			}
-			if c.Pairs == 0 {
+			if len(values) == 0 {
 				continue
 			}
 			for name, v := range values {
@@ -76,7 +77,7 @@ func addPair(values map[string]*pairs, before, after result.Metrics) {
 }
 
 func (p *pairs) change() result.Change {
-	c := result.Change{Unit: p.unit, Control: Median(p.before), Variant: Median(p.after)}
+	c := result.Change{Unit: p.unit, Pairs: len(p.before), Control: Median(p.before), Variant: Median(p.after)}
 	var ratios, differences []float64
 	for i, a := range p.before {
 		differences = append(differences, p.after[i]-a)

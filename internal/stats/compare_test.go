@@ -54,7 +54,7 @@ func TestADriftOfTheMachineIsInNoComparison(t *testing.T) {
 		return rate
 	})
 	m := c.Metrics["write.iops"]
-	if c.Variant != "off" || c.Control != "control" || c.Pairs != 8 || m.Ratio == nil || math.Abs(m.Ratio.Median-1.1) > 1e-9 ||
+	if c.Variant != "off" || c.Control != "control" || m.Pairs != 8 || m.Ratio == nil || math.Abs(m.Ratio.Median-1.1) > 1e-9 ||
 		math.Abs(*m.Ratio.Low-1.1) > 1e-9 || math.Abs(*m.Ratio.High-1.1) > 1e-9 || m.Unit != result.PerSecond {
 		t.Errorf("%+v, %+v", c, m.Ratio)
 	}
@@ -74,8 +74,19 @@ func TestATrialThatFailedIsInNoPair(t *testing.T) {
 		return 100
 	})
 	m := c.Metrics["write.iops"]
-	if c.Pairs != 5 || m.Ratio == nil || m.Ratio.Median != 0.5 || m.Ratio.Low != nil || m.Control != 100 || m.Variant != 50 || m.Difference.Median != -50 {
+	if m.Pairs != 5 || m.Ratio == nil || m.Ratio.Median != 0.5 || m.Ratio.Low != nil || m.Control != 100 || m.Variant != 50 || m.Difference.Median != -50 {
 		t.Errorf("%+v %+v", c, m)
+	}
+}
+
+// A metric that one trial has not, as the disks' time for a write when nothing was
+// written, is compared over the pairs that have it, and says how many those are.
+func TestAMetricThatATrialHasNotIsInFewerPairs(t *testing.T) {
+	p, w := variantsOf(7, func(string, int) float64 { return 1 })
+	delete(w.Trials[3].Metrics, "write.iops")
+	metrics := Summarize(p, []result.WorkerSummary{w}, time.Unix(0, 0)).Comparisons[0].Metrics
+	if n, all := metrics["write.iops"].Pairs, metrics["device.flush.count"].Pairs; n != 6 || all != 7 {
+		t.Errorf("%d pairs, and %d of what all have", n, all)
 	}
 }
 

@@ -45,11 +45,11 @@ func Comparisons(status v1alpha1.StorageBenchmarkStatus) []result.Comparison {
 	var all []result.Comparison
 	for _, row := range status.Comparisons {
 		c := result.Comparison{
-			Target: row.Target, Workload: row.Workload, Node: row.Node, Variant: row.Variant, Pairs: int(row.Pairs),
+			Target: row.Target, Workload: row.Workload, Node: row.Node, Variant: row.Variant,
 			Metrics: map[string]result.Change{},
 		}
 		for _, m := range row.Changes {
-			change := result.Change{Unit: report.UnitOf(m.Metric), Control: m.Control.AsApproximateFloat64(), Variant: m.Variant.AsApproximateFloat64()}
+			change := result.Change{Unit: report.UnitOf(m.Metric), Pairs: int(m.Pairs), Control: m.Control.AsApproximateFloat64(), Variant: m.Variant.AsApproximateFloat64()}
 			if m.Ratio != nil {
 				change.Ratio = &result.Interval{Median: m.Ratio.Median.AsApproximateFloat64()}
 				if m.Ratio.Low != nil && m.Ratio.High != nil {

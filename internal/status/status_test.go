@@ -162,11 +162,11 @@ func TestRowsReadBackWhatSummaryWrote(t *testing.T) {
 func TestComparisonsAreSmallReadableAndReadBack(t *testing.T) {
 	low, high := 0.6123, 0.7
 	s := result.Summary{Comparisons: []result.Comparison{{
-		Target: "fast", Workload: "sync", Node: "a", Variant: "no-flush", Control: "flush", Pairs: 6,
+		Target: "fast", Workload: "sync", Node: "a", Variant: "no-flush", Control: "flush",
 		Metrics: map[string]result.Change{
-			"write.iops":         {Unit: result.PerSecond, Control: 20_123.4, Variant: 31_000, Ratio: &result.Interval{Median: 1.54}},
-			"write.latency.p99":  {Unit: result.Seconds, Control: 449.4e-6, Variant: 293e-6, Ratio: &result.Interval{Median: 0.652, Low: &low, High: &high}},
-			"device.flush.count": {Unit: result.Count, Control: 0, Variant: 3000},
+			"write.iops":         {Unit: result.PerSecond, Pairs: 5, Control: 20_123.4, Variant: 31_000, Ratio: &result.Interval{Median: 1.54}},
+			"write.latency.p99":  {Unit: result.Seconds, Pairs: 6, Control: 449.4e-6, Variant: 293e-6, Ratio: &result.Interval{Median: 0.652, Low: &low, High: &high}},
+			"device.flush.count": {Unit: result.Count, Pairs: 6, Control: 0, Variant: 3000},
 			"device.read.count":  {Unit: result.Count, Control: 1, Variant: 3000},
 		},
 	}}}
@@ -179,11 +179,13 @@ func TestComparisonsAreSmallReadableAndReadBack(t *testing.T) {
 	const want = `- changes:
   - control: "20123"
     metric: write.iops
+    pairs: 5
     ratio:
       median: 1540m
     variant: 31k
   - control: 449u
     metric: write.latency.p99
+    pairs: 6
     ratio:
       high: 700m
       low: 612m
@@ -191,9 +193,9 @@ func TestComparisonsAreSmallReadableAndReadBack(t *testing.T) {
     variant: 293u
   - control: "0"
     metric: device.flush.count
+    pairs: 6
     variant: 3k
   node: a
-  pairs: 6
   target: fast
   variant: no-flush
   workload: sync

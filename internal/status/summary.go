@@ -50,11 +50,11 @@ func Summary(status *v1alpha1.StorageBenchmarkStatus, s result.Summary) {
 const MaxChanges = 16
 
 func comparison(c result.Comparison) v1alpha1.ComparisonRow {
-	out := v1alpha1.ComparisonRow{Target: c.Target, Workload: c.Workload, Node: c.Node, Variant: c.Variant, Pairs: int32(c.Pairs)}
+	out := v1alpha1.ComparisonRow{Target: c.Target, Workload: c.Workload, Node: c.Node, Variant: c.Variant}
 	names := report.Changed(c)
 	for _, name := range names[:min(len(names), MaxChanges)] {
 		m := c.Metrics[name]
-		change := v1alpha1.MetricChange{Metric: name, Control: quantity(m.Control), Variant: quantity(m.Variant)}
+		change := v1alpha1.MetricChange{Metric: name, Pairs: int32(m.Pairs), Control: quantity(m.Control), Variant: quantity(m.Variant)}
 		if m.Ratio != nil {
 			change.Ratio = interval(m.Ratio.Median, m.Ratio.Low, m.Ratio.High)
 		}
