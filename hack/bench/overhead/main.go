@@ -98,14 +98,11 @@ func compare(ctx context.Context, s settings) (line string, ok bool, err error) 
 			return "", false, err
 		}
 		for i := range worker {
-			if bare[i] > 0 {
+			if worker[i] > 0 && bare[i] > 0 {
 				r = r.Add(worker[i], bare[i])
 			}
 		}
-		for i := range worker {
-			fmt.Fprintf(os.Stderr, "%.3f ", worker[i]/bare[i])
-		}
-		fmt.Fprintf(os.Stderr, "\n%d pairs: worker %.0f, bare %.0f operations/s; ratio so far %.4f (%.4f to %.4f)\n", len(r.A), r.MedianA(), r.MedianB(), r.Ratio, r.Low, r.High)
+		fmt.Fprintf(os.Stderr, "%d pairs: worker %.0f, bare %.0f operations/s; ratio so far %.4f (%.4f to %.4f)\n", len(r.A), r.MedianA(), r.MedianB(), r.Ratio, r.Low, r.High)
 		if len(r.A) == 0 {
 			return "", false, fmt.Errorf("no bare run fits into a delay of %s: make it longer with -delay", s.delay)
 		}

@@ -133,7 +133,7 @@ func (b *bench) bare(ctx context.Context) (float64, error) {
 
 // turn runs a worker, and in the start delay of each of its trials the job bare. It
 // returns the rates of neighbours, in pairs: each bare run with the trial behind it, or
-// each trial with the bare run behind it.
+// each trial with the bare run behind it. A rate of 0 does not count.
 func (b *bench) turn(ctx context.Context, bareFirst bool) (worker, bare []float64, err error) {
 	if err := b.layOut(ctx); err != nil {
 		return nil, nil, err
@@ -160,7 +160,7 @@ func (b *bench) turn(ctx context.Context, bareFirst bool) (worker, bare []float6
 			return nil, nil, errors.Join(err, failed)
 		}
 		if time.Since(begun) > b.delay-poll {
-			rate = 0 // it ran into the trial behind it
+			rate = 0 // it ran into the trial behind it: neither counts
 		}
 		bare = append(bare, rate)
 		// Nothing is looked for while the trial measures.
@@ -176,8 +176,12 @@ func (b *bench) turn(ctx context.Context, bareFirst bool) (worker, bare []float6
 	if len(summary.Trials) != b.trials+1 {
 		return nil, nil, fmt.Errorf("%d of %d trials were measured", len(summary.Trials), b.trials+1)
 	}
-	for _, t := range summary.Trials {
-		worker = append(worker, t.Metrics["read.iops"].Value+t.Metrics["write.iops"].Value)
+	for i, t := range summary.Trials {
+		rate := t.Metrics["read.iops"].Value + t.Metrics["write.iops"].Value
+		if bare[i] == 0 {
+			rate = 0
+		}
+		worker = append(worker, rate)
 		// The runner has nothing to do in the start delay, which is a part of the trial.
 		b.cpu = append(b.cpu, t.Metrics["runner.cpu"].Value*float64(b.delay+b.runtime)/float64(b.runtime))
 	}
