@@ -132,10 +132,10 @@ func TestAValueThatZFSIgnoresChangesNoSettings(t *testing.T) {
 
 // measuringChanged starts a benchmark whose variant changes what survives a power cut and
 // what does not, and returns when both are changed.
-func (l *lab) measuringChanged(name string, files int32) *v1alpha1.StorageBenchmark {
+func (l *lab) measuringChanged(name string, files int64) *v1alpha1.StorageBenchmark {
 	l.t.Helper()
 	b := l.benchmark(name, func(s *v1alpha1.StorageBenchmarkSpec) {
-		s.Workloads[0].Filesync.Files = int64(files)
+		s.Workloads[0].Filesync.Files = files
 		s.Variants = []v1alpha1.Variant{{Name: "flush"}, {Name: "nothing", AcceptDataLoss: true, Tunables: []v1alpha1.Tunable{
 			{Name: "zfs.dataset.sync", Value: "disabled"},
 			{Name: "zfs.module.zil_nocacheflush", Value: "1"},
