@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -89,11 +90,19 @@ func (l *Lab) openStore(ctx context.Context) error {
 	return err
 }
 
-// Close removes the namespace and all that is in it.
+// Close removes the namespace and all that is in it, and waits until it is gone, so
+// that no Pod has a volume any more.
 func (l *Lab) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	return l.API.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: l.Namespace}})
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: l.Namespace}}
+	if err := l.API.Delete(ctx, ns); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	return l.Wait(ctx, func() (bool, error) {
+		err := l.API.Get(ctx, client.ObjectKeyFromObject(ns), ns)
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	})
 }
 
 // Wait repeats check until it says true.

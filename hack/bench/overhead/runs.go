@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -28,30 +31,34 @@ const seed = "4242"
 // claim is the name of the volume's claim.
 const claim = "volume"
 
+// capacity of the volume: the job's file, and room.
+const capacity = 512 << 20
+
 // bench runs the job in both ways.
 type bench struct {
 	settings
 	*lab.Lab
-	// dir is where the volume is mounted on this machine, which is its node.
-	dir     string
+	// volume is mounted on this machine, which is the worker's node, and as the claim's
+	// in the worker's Pod: one file system, mounted twice.
+	volume  *volume.Volume
+	pv      *corev1.PersistentVolume
 	workers int
 	fios    fios
 	// cpu of the runner, of one core, trial by trial.
 	cpu []float64
 }
 
-// prepare makes the volume. A first worker, whose trial does not count, has it bound;
-// then it is mounted here too, and stays so: it is one file system, mounted twice.
+// prepare makes the volume and runs a first worker, whose trial does not count.
 func (b *bench) prepare(ctx context.Context) error {
-	pvc := &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: claim},
-		Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			StorageClassName: new(lab.Class),
-			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("512Mi")}},
-		},
+	if err := b.onThisMachine(ctx); err != nil {
+		return err
 	}
-	if err := b.API.Create(ctx, pvc); err != nil {
+	v, err := volume.New(ctx, b.backing, capacity)
+	if err != nil {
+		return err
+	}
+	b.volume = v
+	if err := b.offer(ctx); err != nil {
 		return err
 	}
 	first, err := b.work(ctx, 1)
@@ -65,59 +72,82 @@ func (b *bench) prepare(ctx context.Context) error {
 	if here, there := strings.TrimPrefix(strings.TrimSpace(version), "fio-"), first.Environment.Tools["fio"]; here != there {
 		return fmt.Errorf("fio %s is installed here and %s in the image: they would be compared with each other", here, there)
 	}
-	if err := b.API.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: claim}, pvc); err != nil {
-		return err
-	}
-	pv := &corev1.PersistentVolume{}
-	if err := b.API.Get(ctx, types.NamespacedName{Name: pvc.Spec.VolumeName}, pv); err != nil {
-		return err
-	}
-	if pv.Spec.Local == nil {
-		return fmt.Errorf("the volume %s is no device of this machine: this benchmark takes the local cluster", pv.Name)
-	}
-	dir, err := os.MkdirTemp("", "storagebench-bench-")
-	if err != nil {
-		return err
-	}
-	if _, err := volume.Output(ctx, "mount", pv.Spec.Local.Path, dir); err != nil {
-		return errors.Join(err, os.Remove(dir))
-	}
-	b.dir = dir
 	return nil
 }
 
-// unmount undoes what prepare has mounted, also after an interrupt.
-func (b *bench) unmount() error {
-	if b.dir == "" {
-		return nil
-	}
-	_, err := volume.Output(context.Background(), "umount", b.dir)
-	return errors.Join(err, os.Remove(b.dir))
-}
-
-// layOut writes the file of the bare runs anew, as each worker writes its own.
-func (b *bench) layOut(ctx context.Context) error {
-	if err := os.Remove(b.file()); err != nil && !errors.Is(err, os.ErrNotExist) {
+// onThisMachine fails if the worker would run on another.
+func (b *bench) onThisMachine(ctx context.Context) error {
+	here, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
 		return err
 	}
-	_, err := volume.Output(ctx, "fio", append(b.common(), "--rw=write", "--bs=1M", "--iodepth=8", "--refill_buffers=1", "--end_fsync=1")...)
+	node := &corev1.Node{}
+	if err := b.API.Get(ctx, types.NamespacedName{Name: b.Node}, node); err != nil {
+		return err
+	}
+	if node.Status.NodeInfo.BootID != strings.TrimSpace(string(here)) {
+		return fmt.Errorf("the node %s is not this machine: this benchmark takes the local cluster", b.Node)
+	}
+	return nil
+}
+
+// offer makes the volume one of the cluster, and a claim that has it.
+func (b *bench) offer(ctx context.Context) error {
+	size := *resource.NewQuantity(capacity, resource.BinarySI)
+	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	pv := &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: b.Namespace},
+		Spec: corev1.PersistentVolumeSpec{
+			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: size},
+			AccessModes:                   modes,
+			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
+			ClaimRef:                      &corev1.ObjectReference{Namespace: b.Namespace, Name: claim},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{
+				Local: &corev1.LocalVolumeSource{Path: b.volume.Device, FSType: new("ext4")},
+			},
+			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{b.Node}}},
+			}}}},
+		},
+	}
+	if err := b.API.Create(ctx, pv); err != nil {
+		return err
+	}
+	b.pv = pv
+	return b.API.Create(ctx, &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: claim},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes:      modes,
+			StorageClassName: new(""),
+			VolumeName:       pv.Name,
+			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: size}},
+		},
+	})
+}
+
+// close removes all that was made, also after an interrupt: first what has the volume.
+func (b *bench) close() error {
+	err := b.Close()
+	if b.pv != nil {
+		err = errors.Join(err, b.API.Delete(context.Background(), b.pv))
+	}
+	if b.volume != nil {
+		err = errors.Join(err, b.volume.Remove())
+	}
 	return err
 }
 
-func (b *bench) file() string { return filepath.Join(b.dir, "bare") }
-
-func (b *bench) common() []string {
-	return []string{"--name=job", "--filename=" + b.file(), "--size=" + b.size, "--direct=1", "--ioengine=libaio", "--thread=1"}
+// command of the bare runs, as somebody would type it at a shell.
+func (b *bench) command(ctx context.Context, file string) *exec.Cmd {
+	return exec.CommandContext(ctx, "fio", "--name=job", "--filename="+file, "--size="+b.size,
+		"--direct=1", "--ioengine=libaio", "--thread=1", "--rw="+b.rw, "--bs="+b.bs, "--iodepth="+b.depth,
+		"--runtime="+micros(b.runtime), "--time_based=1", "--startdelay="+micros(b.delay), "--randseed="+seed, "--output-format=json+")
 }
 
-// bare runs the job once, as somebody would at a shell.
-func (b *bench) bare(ctx context.Context) (float64, error) {
-	out, err := volume.Output(ctx, "fio", append(b.common(),
-		"--rw="+b.rw, "--bs="+b.bs, "--iodepth="+b.depth, fmt.Sprintf("--runtime=%dus", b.runtime.Microseconds()),
-		"--time_based=1", "--randseed="+seed, "--output-format=json+")...)
-	if err != nil {
-		return 0, err
-	}
+func micros(d time.Duration) string { return fmt.Sprintf("%dus", d.Microseconds()) }
+
+// rate is what fio says of the whole run, in operations per second.
+func rate(out []byte) (float64, error) {
 	var document struct {
 		Jobs []struct {
 			Read, Write struct {
@@ -125,19 +155,37 @@ func (b *bench) bare(ctx context.Context) (float64, error) {
 			}
 		} `json:"jobs"`
 	}
-	if err := json.Unmarshal([]byte(out[max(strings.IndexByte(out, '{'), 0):]), &document); err != nil || len(document.Jobs) != 1 {
+	// Notes may come before the document.
+	if err := json.Unmarshal(out[max(bytes.IndexByte(out, '{'), 0):], &document); err != nil || len(document.Jobs) != 1 {
 		return 0, fmt.Errorf("fio by hand: %d jobs, %w", len(document.Jobs), err)
 	}
 	return document.Jobs[0].Read.IOPS + document.Jobs[0].Write.IOPS, nil
 }
 
-// turn runs a worker, and in the start delay of each of its trials the job bare. It
-// returns the rates of neighbours, in pairs: each bare run with the trial behind it, or
-// each trial with the bare run behind it. A rate of 0 does not count.
-func (b *bench) turn(ctx context.Context, bareFirst bool) (worker, bare []float64, err error) {
-	if err := b.layOut(ctx); err != nil {
-		return nil, nil, err
+// file is the one that the worker has laid out, the largest of the volume. The bare runs
+// take the same: two files of one file system differ by some percent, even in memory, as
+// they lie elsewhere.
+func (b *bench) file() (path string, err error) {
+	var largest int64
+	err = filepath.WalkDir(b.volume.Dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && info.Size() > largest {
+			path, largest = p, info.Size()
+		}
+		return err
+	})
+	if err == nil && path == "" {
+		err = errors.New("the worker's job has no file in the volume")
 	}
+	return path, err
+}
+
+// pairs runs a worker, and beside each of its trials the job bare, in turns. It returns
+// the rates of both, trial by trial.
+func (b *bench) pairs(ctx context.Context) (worker, bare []float64, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var summary result.WorkerSummary
@@ -145,50 +193,31 @@ func (b *bench) turn(ctx context.Context, bareFirst bool) (worker, bare []float6
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		summary, failed = b.work(ctx, b.trials+1)
+		summary, failed = b.work(ctx, b.trials)
 	}()
-	for range b.trials + 1 {
-		err := b.fios.next(ctx, ended)
-		begun := time.Now()
-		var rate float64
-		if err == nil {
-			rate, err = b.bare(ctx)
-		}
+	for i := range b.trials {
+		rate, err := b.beside(ctx, ended, i%2 == 0)
 		if err != nil {
 			cancel()
 			<-ended
 			return nil, nil, errors.Join(err, failed)
 		}
-		if time.Since(begun) > b.delay-poll {
-			rate = 0 // it ran into the trial behind it: neither counts
-		}
 		bare = append(bare, rate)
-		// Nothing is looked for while the trial measures.
-		select {
-		case <-ended:
-		case <-time.After(time.Until(begun.Add(b.delay + b.runtime))):
-		}
 	}
 	<-ended
 	if failed != nil {
 		return nil, nil, failed
 	}
-	if len(summary.Trials) != b.trials+1 {
-		return nil, nil, fmt.Errorf("%d of %d trials were measured", len(summary.Trials), b.trials+1)
+	if len(summary.Trials) != b.trials {
+		return nil, nil, fmt.Errorf("%d of %d trials were measured", len(summary.Trials), b.trials)
 	}
-	for i, t := range summary.Trials {
-		rate := t.Metrics["read.iops"].Value + t.Metrics["write.iops"].Value
-		if bare[i] == 0 {
-			rate = 0
-		}
-		worker = append(worker, rate)
-		// The runner has nothing to do in the start delay, which is a part of the trial.
-		b.cpu = append(b.cpu, t.Metrics["runner.cpu"].Value*float64(b.delay+b.runtime)/float64(b.runtime))
+	for _, t := range summary.Trials {
+		worker = append(worker, t.Metrics["read.iops"].Value+t.Metrics["write.iops"].Value)
+		// Of a trial the runner can use its turns only, which are half of the runtime. What
+		// it does in the start delay counts too.
+		b.cpu = append(b.cpu, t.Metrics["runner.cpu"].Value*float64(b.delay+b.runtime)/(float64(b.runtime)/2))
 	}
-	if bareFirst {
-		return worker[:b.trials], bare[:b.trials], nil
-	}
-	return worker[:b.trials], bare[1:], nil
+	return worker, bare, nil
 }
 
 // work runs one worker and returns its summary.
@@ -197,8 +226,8 @@ func (b *bench) work(ctx context.Context, trials int) (result.WorkerSummary, err
 	sb := b.Benchmark(fmt.Sprintf("turn-%d", b.workers),
 		v1alpha1.Target{Name: "volume", PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: claim}},
 		v1alpha1.Workload{Name: "job", Fio: &v1alpha1.FioWorkload{Parameters: map[string]string{
-			"rw": b.rw, "bs": b.bs, "size": b.size, "iodepth": b.depth, "runtime": fmt.Sprintf("%dus", b.runtime.Microseconds()),
-			"time_based": "1", "randseed": seed, "startdelay": fmt.Sprintf("%dus", b.delay.Microseconds()),
+			"rw": b.rw, "bs": b.bs, "size": b.size, "iodepth": b.depth, "runtime": micros(b.runtime),
+			"time_based": "1", "randseed": seed, "startdelay": micros(b.delay),
 		}}}, int32(trials))
 	var w result.WorkerSummary
 	if _, err := b.Run(ctx, sb, nil); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,8 +10,115 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
+
+// side is one of the two that take turns: its processes.
+type side []*os.Process
+
+// signal sends it to all that still run, and says whether any does.
+func (s side) signal(sig os.Signal) (alive bool, err error) {
+	for _, p := range s {
+		switch e := p.Signal(sig); {
+		case e == nil:
+			alive = true
+		case !errors.Is(e, os.ErrProcessDone):
+			err = errors.Join(err, e)
+		}
+	}
+	return alive, err
+}
+
+// workerOf opens a worker's processes: its fio and the runner, which is fio's parent.
+func workerOf(fio int) (runner, child *os.Process, err error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", fio))
+	if err != nil {
+		return nil, nil, err
+	}
+	// "pid (name) state parent …", and the name may hold anything.
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	var state string
+	var parent int
+	if _, err := fmt.Sscan(rest, &state, &parent); err != nil {
+		return nil, nil, fmt.Errorf("/proc/%d/stat: %w", fio, err)
+	}
+	if runner, err = os.FindProcess(parent); err != nil {
+		return nil, nil, err
+	}
+	child, err = os.FindProcess(fio)
+	return runner, child, err
+}
+
+// beside waits for the worker's next trial and runs the job bare at the same time: the
+// two take turns, and while the one has its turn, all processes of the other stand
+// still. It returns the rate of the bare run.
+func (b *bench) beside(ctx context.Context, ended <-chan struct{}, workerFirst bool) (float64, error) {
+	pid, err := b.fios.next(ctx, ended)
+	if err != nil {
+		return 0, err
+	}
+	runner, fio, err := workerOf(pid)
+	if err != nil {
+		return 0, err
+	}
+	file, err := b.file()
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd := b.command(ctx, file)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	worker, bare := side{runner, fio}, side{cmd.Process}
+	exited := make(chan error, 1)
+	go func() { exited <- cmd.Wait() }()
+	failed := b.takeTurns(ctx, worker, bare, workerFirst, func() bool {
+		alive, _ := side{fio}.signal(syscall.Signal(0))
+		return alive || len(exited) == 0
+	})
+	// Whatever happened, the worker goes on.
+	_, err = worker.signal(syscall.SIGCONT)
+	if failed = errors.Join(failed, err); failed != nil {
+		cancel()
+	}
+	if err := errors.Join(failed, <-exited); err != nil {
+		return 0, fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.String()))
+	}
+	return rate(stdout.Bytes())
+}
+
+// takeTurns lets one side run and then the other, each for as long, while running says
+// so. In the end both may run.
+func (b *bench) takeTurns(ctx context.Context, worker, bare side, workerFirst bool, running func() bool) error {
+	now, then := bare, worker
+	if workerFirst {
+		now, then = worker, bare
+	}
+	end := time.Now()
+	for running() {
+		if _, err := then.signal(syscall.SIGSTOP); err != nil {
+			return err
+		}
+		if _, err := now.signal(syscall.SIGCONT); err != nil {
+			return err
+		}
+		// By the clock, so that what signals take does not add up on one side.
+		end = end.Add(b.turn)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Until(end)):
+		}
+		now, then = then, now
+	}
+	_, err := bare.signal(syscall.SIGCONT)
+	return err
+}
 
 // poll is how often a turn of the worker is looked for.
 const poll = 20 * time.Millisecond
@@ -20,23 +128,23 @@ type fios map[int]bool
 
 // next waits for the next trial of a worker. Its fio waits for its start delay from
 // then on. Closing ended says that there will be none.
-func (seen fios) next(ctx context.Context, ended <-chan struct{}) error {
+func (seen fios) next(ctx context.Context, ended <-chan struct{}) (pid int, err error) {
 	for {
 		pids, err := delayed()
 		if err != nil {
-			return err
+			return 0, err
 		}
 		for _, pid := range pids {
 			if !seen[pid] {
 				seen[pid] = true
-				return nil
+				return pid, nil
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return 0, ctx.Err()
 		case <-ended:
-			return errors.New("the worker has ended before its last trial")
+			return 0, errors.New("the worker has ended before its last trial")
 		case <-time.After(poll):
 		}
 	}

@@ -13,8 +13,10 @@ import (
 // Volume is an ext4 file system on a loop device.
 type Volume struct {
 	// Dir is where it is mounted.
-	Dir          string
-	file, device string
+	Dir string
+	// Device is the loop device.
+	Device string
+	file   string
 }
 
 // New makes one of that many bytes, whose sparse file is in the directory backing.
@@ -37,15 +39,15 @@ func New(ctx context.Context, backing string, size int64) (v *Volume, err error)
 	if err != nil {
 		return v, err
 	}
-	v.device = strings.TrimSpace(device)
-	if _, err := Output(ctx, "mkfs.ext4", "-q", v.device); err != nil {
+	v.Device = strings.TrimSpace(device)
+	if _, err := Output(ctx, "mkfs.ext4", "-q", v.Device); err != nil {
 		return v, err
 	}
 	dir, err := os.MkdirTemp("", "storagebench-bench-")
 	if err != nil {
 		return v, err
 	}
-	if _, err := Output(ctx, "mount", v.device, dir); err != nil {
+	if _, err := Output(ctx, "mount", v.Device, dir); err != nil {
 		return v, errors.Join(err, os.Remove(dir))
 	}
 	v.Dir = dir
@@ -60,8 +62,8 @@ func (v *Volume) Remove() error {
 		_, err := Output(ctx, "umount", v.Dir)
 		errs = append(errs, err, os.Remove(v.Dir))
 	}
-	if v.device != "" {
-		_, err := Output(ctx, "losetup", "--detach", v.device)
+	if v.Device != "" {
+		_, err := Output(ctx, "losetup", "--detach", v.Device)
 		errs = append(errs, err)
 	}
 	if v.file != "" {
