@@ -48,7 +48,7 @@ type bench struct {
 	cpu []float64
 }
 
-// prepare makes the volume and runs a first worker, whose trial does not count.
+// prepare makes the volume.
 func (b *bench) prepare(ctx context.Context) error {
 	if err := b.onThisMachine(ctx); err != nil {
 		return err
@@ -58,18 +58,16 @@ func (b *bench) prepare(ctx context.Context) error {
 		return err
 	}
 	b.volume = v
-	if err := b.offer(ctx); err != nil {
-		return err
-	}
-	first, err := b.work(ctx, 1)
-	if err != nil {
-		return err
-	}
+	return b.offer(ctx)
+}
+
+// sameProgram fails if the worker's fio is another than this machine's.
+func sameProgram(ctx context.Context, worker result.WorkerSummary) error {
 	version, err := volume.Output(ctx, "fio", "--version")
 	if err != nil {
 		return err
 	}
-	if here, there := strings.TrimPrefix(strings.TrimSpace(version), "fio-"), first.Environment.Tools["fio"]; here != there {
+	if here, there := strings.TrimPrefix(strings.TrimSpace(version), "fio-"), worker.Environment.Tools["fio"]; here != there {
 		return fmt.Errorf("fio %s is installed here and %s in the image: they would be compared with each other", here, there)
 	}
 	return nil
@@ -207,6 +205,9 @@ func (b *bench) pairs(ctx context.Context) (worker, bare []float64, err error) {
 	<-ended
 	if failed != nil {
 		return nil, nil, failed
+	}
+	if err := sameProgram(ctx, summary); err != nil {
+		return nil, nil, err
 	}
 	if len(summary.Trials) != b.trials {
 		return nil, nil, fmt.Errorf("%d of %d trials were measured", len(summary.Trials), b.trials)
