@@ -1,18 +1,16 @@
-// Package controllers holds the operator's two controllers.
+// Package controllers wires the operator's controllers together: Scheme, Cache and Setup are
+// all that its program needs. What they decide has a room of its own each:
 //
-// ResultStoreReconciler writes, reads and deletes a small object in each store
-// from time to time and says in the condition Available how that went.
+//	benchmark   a StorageBenchmark, from spec to status; calls the others
+//	workers     Jobs of workers, and what they own
+//	admission   can it be run: facts, a chain of pure checks, the nodes, the tunables
+//	leases      who has a node, and who is next
+//	results     documents in the result store
+//	restore     NodeRestores: settings of nodes that have to be put back
+//	nodes       is a node ready, and is it as it was
+//	stores      ResultStores: clients, and the condition Available
+//	written     versions of objects that the operator itself has written last
+//	action      what is logged and counted of every change
 //
-// StorageBenchmarkReconciler takes a benchmark from spec to status. Its Reconcile
-// is a table of contents; each step has a file:
-//
-//	fetch      storagebenchmark_controller.go
-//	start      start.go      checks what the spec needs and records a run
-//	observe    observe.go    gathers the Jobs, Pods, Leases and the store into a progress.World
-//	decide     package progress
-//	act        act.go        carries out the actions; settle.go reads the results
-//	status     storagebenchmark_controller.go: one write at the end, then events
-//
-// Nothing is remembered between two calls but what stands in the status and in
-// the cluster, so the operator may be killed at any moment.
+// Calls run downwards in this list, and never back.
 package controllers

@@ -1,10 +1,9 @@
 package controllers
 
 import (
-	batchv1 "k8s.io/api/batch/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
+	"context"
+
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
@@ -13,6 +12,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/controllers/action"
+	"storagebench.io/storagebench/controllers/admission"
+	"storagebench.io/storagebench/controllers/benchmark"
+	"storagebench.io/storagebench/controllers/leases"
+	"storagebench.io/storagebench/controllers/restore"
+	"storagebench.io/storagebench/controllers/results"
+	"storagebench.io/storagebench/controllers/stores"
+	"storagebench.io/storagebench/controllers/workers"
 	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/internal/plan"
 	"storagebench.io/storagebench/internal/policy"
@@ -22,9 +29,11 @@ import (
 type Options struct {
 	// Namespace of the operator.
 	Namespace string
-	Settings  jobspec.Settings
-	Host      HostAccess
-	Engines   plan.Checker
+	// RestoreNamespace is where Jobs put the settings of nodes back.
+	RestoreNamespace string
+	Settings         jobspec.Settings
+	Limits           admission.Limits
+	Engines          plan.Checker
 	// Tunables is the catalogue that policies speak of.
 	Tunables policy.Catalogue
 	Clock    clock.PassiveClock
@@ -39,45 +48,52 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, v1alpha1.AddToScheme(scheme)
 }
 
-// Cache keeps of what a cluster has many of only the operator's own, so that its
-// memory grows with benchmarks and not with the cluster. namespace is the operator's;
-// benchmarks are looked for in those given, or in all if none is.
-func Cache(namespace string, benchmarks []string) cache.Options {
-	ours := labels.SelectorFromSet(labels.Set{jobspec.LabelManagedBy: jobspec.ManagedBy})
-	o := cache.Options{ByObject: map[client.Object]cache.ByObject{
-		&batchv1.Job{}: {Label: ours},
-		&corev1.Pod{}:  {Label: ours},
-		&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{
-			namespace: {LabelSelector: ours},
-		}},
-	}}
-	if len(benchmarks) > 0 {
-		o.DefaultNamespaces = map[string]cache.Config{}
-		for _, name := range benchmarks {
-			o.DefaultNamespaces[name] = cache.Config{}
+// watch starts the informers of kinds that no controller is woken by.
+func watch(ctx context.Context, mgr ctrl.Manager) error {
+	for _, kind := range []client.Object{&corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}} {
+		if _, err := mgr.GetCache().GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
+			return err
 		}
 	}
-	return o
+	return nil
 }
 
-// Setup registers both controllers with a manager.
-func Setup(mgr ctrl.Manager, o Options) error {
-	buckets := &Buckets{Secrets: mgr.GetAPIReader(), Namespace: o.Namespace}
-	stores := &ResultStoreReconciler{Client: mgr.GetClient(), Buckets: buckets, Clock: o.Clock}
-	if err := stores.SetupWithManager(mgr); err != nil {
+// Setup registers the controllers with a manager.
+func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
+	for _, index := range []func(context.Context, client.FieldIndexer) error{leases.Index, restore.Index, benchmark.Index} {
+		if err := index(ctx, mgr.GetFieldIndexer()); err != nil {
+			return err
+		}
+	}
+	if err := action.Register(); err != nil {
 		return err
 	}
-	benchmarks := &StorageBenchmarkReconciler{
-		Client:    mgr.GetClient(),
-		Live:      mgr.GetAPIReader(),
-		Namespace: o.Namespace,
-		Buckets:   buckets,
-		Engines:   o.Engines,
-		Tunables:  o.Tunables,
-		Settings:  o.Settings,
-		Host:      o.Host,
-		Events:    mgr.GetEventRecorder("storagebench"),
-		Clock:     o.Clock,
+	// The kinds that are only read, and that nobody is woken by, are watched all the same.
+	if err := watch(ctx, mgr); err != nil {
+		return err
+	}
+	o.Settings.HostPaths = o.Limits.Host.Paths
+	buckets := &stores.Buckets{Secrets: mgr.GetAPIReader(), Namespace: o.Namespace}
+	resultStores := &stores.Reconciler{Client: mgr.GetClient(), Buckets: buckets, Clock: o.Clock}
+	if err := resultStores.SetupWithManager(mgr); err != nil {
+		return err
+	}
+	records := restore.Records{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Settings: o.Settings, Namespace: o.RestoreNamespace, Clock: o.Clock}
+	restores := &restore.Reconciler{Records: records}
+	if err := restores.SetupWithManager(mgr); err != nil {
+		return err
+	}
+	benchmarks := &benchmark.Reconciler{
+		Client:  mgr.GetClient(),
+		Live:    mgr.GetAPIReader(),
+		Leases:  &leases.Leases{Client: mgr.GetClient(), Namespace: o.Namespace, Clock: o.Clock},
+		Workers: &workers.Workers{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Settings: o.Settings, Records: &records, Clock: o.Clock},
+		Records: &records,
+		Results: &results.Results{Buckets: buckets, Clock: o.Clock},
+		Limits:  o.Limits,
+		Rules:   admission.Rules{Engines: o.Engines, Tunables: o.Tunables},
+		Events:  mgr.GetEventRecorder("storagebench"),
+		Clock:   o.Clock,
 	}
 	return benchmarks.SetupWithManager(mgr)
 }

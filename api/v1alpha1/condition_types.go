@@ -18,104 +18,25 @@ const (
 	// the obstacle is gone.
 	ConditionStalled = "Stalled"
 
+	// ConditionComplete is normal-true and terminal, as a Job's: the run has ended, and
+	// every trial was measured and stored. It is absent until then.
+	ConditionComplete = "Complete"
+
+	// ConditionFailed is abnormal-true and terminal, as a Job's: the run has ended, and
+	// not every trial was measured and stored. It is absent until then.
+	ConditionFailed = "Failed"
+
 	// ConditionResultsStored is normal-true: every object of the run is in the
 	// result store, the run's summary.json last. Unknown until the run ends.
 	ConditionResultsStored = "ResultsStored"
 )
 
 // ConditionTunablesRestored is normal-true: every setting that the benchmark has changed
-// on a node is what it was before. It is there once a benchmark with tunables has begun.
+// on a node is what it was before. It is there once a benchmark with tunables has begun. A NodeRestore
+// has it as well: False, with the reason, until the record is deleted.
 const ConditionTunablesRestored = "TunablesRestored"
 
 // ConditionAvailable is the condition of a ResultStore. It is normal-true: an
 // object could be written, read back and deleted under the store's prefix when
 // that was last tried.
 const ConditionAvailable = "Available"
-
-// Reasons of the conditions of a StorageBenchmark while it is on its way.
-const (
-	// ReasonPending: the run is recorded and nothing has been created for it yet.
-	ReasonPending = "Pending"
-	// ReasonQueued: another benchmark holds the Lease of the node, or stands
-	// before this one in the queue for it.
-	ReasonQueued = "Queued"
-	// ReasonStarting: a worker's Job is there and its Pod does not run yet.
-	ReasonStarting = "Starting"
-	// ReasonRunning: a worker measures.
-	ReasonRunning = "Running"
-	// ReasonStoreUnavailable: the ResultStore is not Available. The run waits.
-	ReasonStoreUnavailable = "StoreUnavailable"
-	// ReasonSuspended: spec.suspend is true; Jobs and volumes have been removed.
-	ReasonSuspended = "Suspended"
-	// ReasonDeleting: the benchmark is being deleted and cleans up.
-	ReasonDeleting = "Deleting"
-	// ReasonFinished: every trial was measured and stored.
-	ReasonFinished = "Finished"
-)
-
-// Reasons that need somebody to act. All but the last group are found before
-// anything is measured.
-const (
-	ReasonInvalidSpec                   = "InvalidSpec"
-	ReasonInvalidJobFile                = "InvalidJobFile"
-	ReasonStorageClassNotFound          = "StorageClassNotFound"
-	ReasonPersistentVolumeClaimNotFound = "PersistentVolumeClaimNotFound"
-	ReasonResultStoreNotFound           = "ResultStoreNotFound"
-	ReasonNoMatchingNodes               = "NoMatchingNodes"
-	ReasonHostAccessNotAllowed          = "HostAccessNotAllowed"
-	ReasonPodSecurityForbids            = "PodSecurityForbids"
-
-	// ReasonPodRejected: the API server refused the worker's Pod or claim
-	// (quota, admission policy, Pod Security).
-	ReasonPodRejected = "PodRejected"
-	// ReasonPodUnschedulable: the scheduler finds no place for the worker's Pod.
-	ReasonPodUnschedulable = "PodUnschedulable"
-	// ReasonImagePullFailed: the node cannot get the worker's image.
-	ReasonImagePullFailed = "ImagePullFailed"
-	// ReasonVolumeNotReady: the volume could not be attached or mounted.
-	ReasonVolumeNotReady = "VolumeNotReady"
-
-	ReasonTargetTooSmall   = "TargetTooSmall"
-	ReasonTargetHoldsData  = "TargetHoldsData"
-	ReasonTargetUnusable   = "TargetUnusable"
-	ReasonNoSpace          = "NoSpace"
-	ReasonEngineRefused    = "EngineRefused"
-	ReasonWorkloadFailed   = "WorkloadFailed"
-	ReasonResultsNotStored = "ResultsNotStored"
-	ReasonWorkerLost       = "WorkerLost"
-	ReasonTimedOut         = "TimedOut"
-	ReasonInternalError    = "InternalError"
-	ReasonPlanTampered     = "PlanTampered"
-
-	// ReasonTunableNotPermitted: no TunablePolicy permits a tunable of the spec.
-	ReasonTunableNotPermitted = "TunableNotPermitted"
-	// ReasonTunableNotApplied: the node did not take a setting; what was set was put back.
-	ReasonTunableNotApplied  = "TunableNotApplied"
-	ReasonInvalidCredentials = "InvalidCredentials"
-)
-
-// Reasons of the condition TunablesRestored.
-const (
-	// ReasonChanged: a worker measures with settings that it has changed.
-	ReasonChanged = "Changed"
-	// ReasonRestoring: a worker did not show that it has put them back; a Job does.
-	ReasonRestoring = "Restoring"
-	// ReasonNodeAway: the node is not there to be restored; it will be when it is back.
-	ReasonNodeAway = "NodeAway"
-	// ReasonTunablesNotRestored: a setting could not be put back; the message says which.
-	ReasonTunablesNotRestored = "TunablesNotRestored"
-	// ReasonRestored: all of them are what they were.
-	ReasonRestored = "Restored"
-)
-
-// Reasons of the condition Available of a ResultStore, besides
-// ReasonInvalidCredentials.
-const (
-	ReasonStoreWritable       = "Writable"
-	ReasonSecretNotFound      = "SecretNotFound"
-	ReasonEndpointUnreachable = "EndpointUnreachable"
-	ReasonBucketNotFound      = "BucketNotFound"
-	ReasonAccessDenied        = "AccessDenied"
-	ReasonTLSFailed           = "TLSFailed"
-	ReasonStoreError          = "StoreError"
-)

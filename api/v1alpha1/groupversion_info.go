@@ -16,6 +16,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&StorageBenchmark{}, &StorageBenchmarkList{},
 		&ResultStore{}, &ResultStoreList{},
 		&TunablePolicy{}, &TunablePolicyList{},
+		&NodeRestore{}, &NodeRestoreList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

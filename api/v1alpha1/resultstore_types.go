@@ -45,6 +45,11 @@ type ResultStoreSpec struct {
 	// +required
 	SecretRef SecretReference `json:"secretRef"`
 
+	// namespaceSelector selects the namespaces whose benchmarks may store results here, by
+	// their labels; kubernetes.io/metadata.name is a namespace's own name. Default: every namespace.
+	// +optional
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+
 	// caBundle holds PEM certificates (base64 in YAML, as for every bytes field)
 	// that sign the endpoint's certificate. Default: the certificates of the image.
 	// +optional

@@ -12,8 +12,8 @@ type StorageBenchmarkStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions: Ready, Reconciling, Stalled, ResultsStored, TunablesRestored (their reasons are
-	// in docs/reference/conditions.md).
+	// conditions: Ready, Reconciling, Stalled, Complete, Failed, ResultsStored, TunablesRestored
+	// (their reasons are in docs/reference/conditions.md).
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -48,7 +48,8 @@ type StorageBenchmarkStatus struct {
 	Comparisons []ComparisonRow `json:"comparisons,omitempty"`
 }
 
-// RunStatus is what the operator must remember of a run.
+// RunStatus is what the operator must remember of a run. Its size does not grow with
+// the number of workers: the plan in the result store lists them.
 type RunStatus struct {
 	// id of the run: spec.runID, the generation of the spec that it runs, and a
 	// hash of the benchmark's UID. It is a segment of the result objects' keys.
@@ -63,6 +64,17 @@ type RunStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	SpecHash string `json:"specHash"`
 
+	// generation of the benchmark that specHash was computed from. As long as it is the
+	// benchmark's generation, nobody has changed the spec.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+
+	// planDigest is the SHA-256 of the run's plan.json. The plan is built once, when the
+	// run starts; every later step loads it and checks it against this digest.
+	// +optional
+	// +kubebuilder:validation:MaxLength=80
+	PlanDigest string `json:"planDigest,omitempty"`
+
 	// location of the results, s3://bucket/prefix/….
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -72,13 +84,22 @@ type RunStatus struct {
 	// +required
 	QueuedAt metav1.MicroTime `json:"queuedAt"`
 
-	// startedAt is when the run got its first node.
+	// startedAt is when the first worker of the run was started.
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
 
 	// finishedAt is when the run ended, well or not.
 	// +optional
 	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
+
+	// activeFor is how long the run was active before activeSince. spec.timeout bounds
+	// the active time: time in a queue and time in which the benchmark is suspended do not count.
+	// +optional
+	ActiveFor *metav1.Duration `json:"activeFor,omitempty"`
+
+	// activeSince is since when the run has been active; absent while it is not.
+	// +optional
+	ActiveSince *metav1.Time `json:"activeSince,omitempty"`
 
 	// progress is stored trials of planned trials, "12/24".
 	// +optional
@@ -93,15 +114,52 @@ type RunStatus struct {
 	// +optional
 	TrialsStored int32 `json:"trialsStored,omitempty"`
 
-	// unrestored are the nodes whose settings a worker may have changed and has not
-	// shown to have put back.
+	// workersTotal is the number of workers, the (target, node) pairs of the run.
+	// +optional
+	WorkersTotal int32 `json:"workersTotal,omitempty"`
+
+	// workersDone is the number of workers that have ended and measured every trial.
+	// +optional
+	WorkersDone int32 `json:"workersDone,omitempty"`
+
+	// workersFailed is the number of workers that have ended without that.
+	// +optional
+	WorkersFailed int32 `json:"workersFailed,omitempty"`
+
+	// ended are the workers that have ended, as positions in the plan: "0-3,7".
+	// +optional
+	// +kubebuilder:validation:MaxLength=8192
+	// +kubebuilder:validation:Pattern=`^[0-9,-]*$`
+	Ended string `json:"ended,omitempty"`
+
+	// current is the worker that runs, or that the run waits for.
+	// +optional
+	Current *CurrentWorker `json:"current,omitempty"`
+
+	// failures are the first 8 workers that failed; summary.json in the result store
+	// has what each worker stored.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	Failures []WorkerFailure `json:"failures,omitempty"`
+
+	// notes tell what the run leaves behind or does otherwise than one might expect.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=512
+	Notes []string `json:"notes,omitempty"`
+
+	// unrestored is read from runs that release 0.1 began, and never written:
+	// NodeRestore objects hold the nodes whose settings may be changed.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=1000
 	// +kubebuilder:validation:items:MaxLength=253
 	Unrestored []string `json:"unrestored,omitempty"`
 
-	// workers are the (target, node) pairs of the run, in the order they run in.
+	// workers is read from runs that release 0.1 began, and never written: ended,
+	// current and failures replace it.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -109,18 +167,61 @@ type RunStatus struct {
 	Workers []WorkerStatus `json:"workers,omitempty"`
 }
 
-// WorkerPhase is how far a worker is. Done and Failed are final.
+// CurrentWorker is the worker that runs, or that the run waits for.
+type CurrentWorker struct {
+	// worker is its name, as in the result objects' keys.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Worker string `json:"worker"`
+
+	// node that it measures on.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Node string `json:"node"`
+
+	// trialsStored is the number of its trials that are in the result store.
+	// +optional
+	TrialsStored int32 `json:"trialsStored,omitempty"`
+}
+
+// WorkerFailure says why a worker failed.
+type WorkerFailure struct {
+	// worker is its name, as in the result objects' keys.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Worker string `json:"worker"`
+
+	// node that it was to measure on.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Node string `json:"node"`
+
+	// reason is one of the reasons of the condition Stalled.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason"`
+
+	// message says what failed and what to do.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+}
+
+// WorkerPhase is how far a worker of release 0.1 was. Done and Failed are final.
 type WorkerPhase string
 
-// Phases of a worker.
+// Phases of a worker of release 0.1.
 const (
-	WorkerPending WorkerPhase = "Pending"
-	WorkerRunning WorkerPhase = "Running"
-	WorkerDone    WorkerPhase = "Done"
-	WorkerFailed  WorkerPhase = "Failed"
+	WorkerDone   WorkerPhase = "Done"
+	WorkerFailed WorkerPhase = "Failed"
 )
 
-// WorkerStatus is one (target, node) of a run.
+// WorkerStatus is how release 0.1 recorded one (target, node) of a run.
 type WorkerStatus struct {
 	// name of the worker, as in the result objects' keys.
 	// +required

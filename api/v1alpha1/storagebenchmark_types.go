@@ -12,6 +12,7 @@ import (
 // A changed spec starts a new run, apart from suspend and ttlAfterFinished.
 //
 // +kubebuilder:validation:XValidation:rule="self.targets.all(t, !has(t.blockDevice) || self.workloads.all(w, !has(w.fio) || !has(w.fio.parameters) || !('filename' in w.fio.parameters)))",message="a fio workload cannot name files when a target is a block device: remove parameters.filename"
+// +kubebuilder:validation:XValidation:rule="self.workloads.map(w, has(w.fio) && has(w.fio.jobFile) ? size(bytes(w.fio.jobFile)) : 0).sum() <= 131072",message="the workloads' fio.jobFile are larger than 128 KiB together: leave out what fio does not need, such as comments, or make several benchmarks"
 type StorageBenchmarkSpec struct {
 	// targets are the storage to measure. Every workload runs on every target.
 	// +required
@@ -155,6 +156,25 @@ type PersistentVolumeClaimTarget struct {
 	// or the like is found is refused all the same. Default: false.
 	// +optional
 	AllowDataDestruction bool `json:"allowDataDestruction,omitempty"`
+
+	// runAsUser is the user that the worker runs as, so that it may write to the
+	// root of the volume: the owner of that directory, for example. It cannot be root.
+	// A worker that changes settings of the node runs as root and ignores it.
+	// Default: 65532.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=2147483647
+	RunAsUser *int64 `json:"runAsUser,omitempty"`
+
+	// fsGroup of the worker's Pod. Beware: unless the root of the volume has this
+	// group already, Kubernetes gives every file on the volume to it and makes it
+	// readable and writable for it; programs that want their files private, such as
+	// PostgreSQL, do not start again then. Default: none, and nothing on the volume
+	// is changed.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=2147483647
+	FSGroup *int64 `json:"fsGroup,omitempty"`
 }
 
 // HostPathTarget names a directory of the node. The workloads write into a
@@ -198,6 +218,7 @@ type Placement struct {
 	// nodeSelector restricts the nodes to those with all these labels. Default: every node.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 63)",message="a label of nodeSelector is longer than labels can be: 317 characters of its key, 63 of its value"
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
 	// nodes is how many of the matching nodes measure, or All. They are taken in
@@ -212,6 +233,7 @@ type Placement struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:XValidation:rule="self.all(t, (!has(t.key) || size(t.key) <= 317) && (!has(t.value) || size(t.value) <= 63) && (!has(t.operator) || size(t.operator) <= 16) && (!has(t.effect) || size(t.effect) <= 32))",message="a toleration is longer than taints can be: 317 characters of its key, 63 of its value"
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
 	// mode Sequential runs one worker at a time, so that workers do not share a

@@ -63,13 +63,12 @@ type PermittedTunable struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]+(\.[a-z0-9_]+)*(\.[a-z0-9_]+|\.\*)$`
 	Name string `json:"name"`
 
-	// values that it may be set to. Default: every value that the tunable has.
+	// values that it may be set to, whole numbers or strings. Default: every value that
+	// the tunable takes.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
-	// +kubebuilder:validation:items:MinLength=1
-	// +kubebuilder:validation:items:MaxLength=64
-	Values []string `json:"values,omitempty"`
+	Values []Scalar `json:"values,omitempty"`
 }
 
 // TunablePolicy permits benchmarks to change settings of nodes.

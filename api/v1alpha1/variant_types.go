@@ -34,10 +34,9 @@ type Tunable struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]+(\.[a-z0-9_]+)+$`
 	Name string `json:"name"`
 
-	// value it is given. A number needs quotes.
+	// value that it is set to, a whole number or a string. on and off need quotes, as
+	// YAML reads them as booleans.
 	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9 ._:+-]+$`
-	Value string `json:"value"`
+	// +kubebuilder:validation:XValidation:rule="type(self) == int || self.size() <= 64 && self.matches('^[A-Za-z0-9 ._:+-]+$')",message="value must be a whole number, or 1 to 64 of the characters A-Z a-z 0-9 space . _ : + -"
+	Value Scalar `json:"value"`
 }

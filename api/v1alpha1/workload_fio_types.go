@@ -22,15 +22,15 @@ type FioWorkload struct {
 	// +kubebuilder:validation:MaxLength=32768
 	JobFile string `json:"jobFile,omitempty"`
 
-	// parameters are the options of a single job: {rw: randread, bs: 4k, iodepth: "32"}.
-	// Defaults: ioengine libaio, direct 1, bs 4k, size 1GiB (less on a small
-	// target), runtime 30s with time_based 1.
+	// parameters are the options of a single job: {rw: randread, bs: 4k, iodepth: 32}.
+	// A value is a whole number or a string; fractions need quotes. Defaults: ioengine
+	// libaio, direct 1, bs 4k, size 1GiB (less on a small target), runtime 30s with
+	// time_based 1.
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="'rw' in self || 'readwrite' in self",message="parameters needs rw: read, write, randread, randwrite, readwrite, randrw, trim or randtrim"
-	// +kubebuilder:validation:XValidation:rule="self.all(k, self[k].size() <= 256)",message="a parameter's value is longer than 256 characters"
-	Parameters map[string]string `json:"parameters,omitempty"`
+	Parameters map[string]Scalar `json:"parameters,omitempty"`
 
 	// preset is the name of a job file that comes with storagebench, for what storage
 	// is often qualified for; docs/reference/fio-presets.md lists them.

@@ -5,9 +5,14 @@ package main
 import (
 	"fmt"
 	"os"
+	"runtime/debug"
+	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -15,16 +20,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"storagebench.io/storagebench/controllers"
+	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/internal/tunable"
 	"storagebench.io/storagebench/internal/workload/engines"
 )
 
 type options struct {
 	controllers.Options
-	pullPolicy  string
-	metricsAddr string
-	probeAddr   string
-	leaderElect bool
+	pullPolicy   string
+	memoryLimit  string
+	storageLimit string
+	nodeSelector string
+	metricsAddr  string
+	probeAddr    string
+	leaderElect  bool
 	// namespaces of benchmarks; empty: all.
 	namespaces  []string
 	development bool
@@ -54,13 +63,27 @@ func command() *cobra.Command {
 	f.StringVar(&o.Settings.Image, "worker-image", "", "image of the workers, with storagebench and fio (required)")
 	f.StringVar(&o.pullPolicy, "worker-image-pull-policy", string(corev1.PullIfNotPresent), "Always, IfNotPresent or Never")
 	f.StringSliceVar(&o.Settings.ImagePullSecrets, "worker-image-pull-secret", nil, "name of a pull secret in the benchmarks' namespaces; may be repeated")
-	f.StringSliceVar(&o.Host.Paths, "allow-host-path", nil, "directory of the nodes that may be a hostPath target, with all below it; may be repeated (default: none)")
-	f.StringSliceVar(&o.Host.Devices, "allow-block-device", nil, "pattern of device paths that may be blockDevice targets, such as /dev/loop*; may be repeated (default: none)")
+	f.StringVar(&o.memoryLimit, "worker-memory-limit", jobspec.DefaultMemoryLimit, "memory limit of a worker, as a quantity; the page cache of what it reads and writes counts")
+	f.StringVar(&o.storageLimit, "worker-ephemeral-storage-limit", jobspec.DefaultEphemeralStorageLimit, "ephemeral storage limit of a worker, as a quantity: results that are not uploaded yet, and the tools' own files")
+	f.StringVar(&o.RestoreNamespace, "restore-namespace", "", "namespace in which Jobs put the settings of nodes back; it must allow privileged Pods (default: the operator's namespace with -restore behind it)")
+	f.DurationVar(&o.Limits.Timeout, "max-timeout", 24*time.Hour, "longest spec.timeout that a StorageBenchmark may have; 0: no limit")
+	f.StringVar(&o.nodeSelector, "node-selector", "!node-role.kubernetes.io/control-plane", "label selector of the nodes that benchmarks may use; empty: every node")
+	f.StringSliceVar(&o.Limits.Host.Paths, "allow-host-path", nil, "directory of the nodes that may be a hostPath target, with all below it; may be repeated (default: none)")
+	f.StringSliceVar(&o.Limits.Host.Devices, "allow-block-device", nil, "pattern of device paths that may be blockDevice targets, such as /dev/loop*; may be repeated (default: none)")
 	f.StringVar(&o.metricsAddr, "metrics-bind-address", ":8080", "address of /metrics, 0 for none")
 	f.StringVar(&o.probeAddr, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
 	f.BoolVar(&o.leaderElect, "leader-elect", true, "only one of several operators works at a time")
 	f.BoolVar(&o.development, "development", false, "log for people instead of JSON")
 	return cmd
+}
+
+// positive reads a quantity above zero.
+func positive(flag, text string) (resource.Quantity, error) {
+	q, err := resource.ParseQuantity(text)
+	if err != nil || q.Sign() <= 0 {
+		return q, fmt.Errorf("%s is %q: give a quantity above 0, such as 2Gi", flag, text)
+	}
+	return q, nil
 }
 
 func run(o options) error {
@@ -75,6 +98,20 @@ func run(o options) error {
 	default:
 		return fmt.Errorf("--worker-image-pull-policy is %q: give Always, IfNotPresent or Never", o.pullPolicy)
 	}
+	if o.RestoreNamespace == "" {
+		o.RestoreNamespace = o.Namespace + "-restore"
+	}
+	var err error
+	if o.Settings.MemoryLimit, err = positive("--worker-memory-limit", o.memoryLimit); err != nil {
+		return err
+	}
+	if o.Settings.EphemeralStorageLimit, err = positive("--worker-ephemeral-storage-limit", o.storageLimit); err != nil {
+		return err
+	}
+	if o.Limits.Nodes, err = labels.Parse(o.nodeSelector); err != nil {
+		return fmt.Errorf("--node-selector is %q: %w; give a label selector, such as !node-role.kubernetes.io/control-plane", o.nodeSelector, err)
+	}
+	limitMemory()
 	ctrl.SetLogger(zap.New(zap.UseDevMode(o.development)))
 	config, err := ctrl.GetConfig()
 	if err != nil {
@@ -86,7 +123,7 @@ func run(o options) error {
 	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
-		Cache:                         controllers.Cache(o.Namespace, o.namespaces),
+		Cache:                         controllers.Cache(o.Options, o.namespaces),
 		Metrics:                       server.Options{BindAddress: o.metricsAddr},
 		HealthProbeBindAddress:        o.probeAddr,
 		LeaderElection:                o.leaderElect,
@@ -97,7 +134,8 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	if err := controllers.Setup(mgr, o.Options); err != nil {
+	ctx := ctrl.SetupSignalHandler()
+	if err := controllers.Setup(ctx, mgr, o.Options); err != nil {
 		return err
 	}
 	if err := mgr.AddHealthzCheck("healthz", healthz.Ping); err != nil {
@@ -106,5 +144,15 @@ func run(o options) error {
 	if err := mgr.AddReadyzCheck("readyz", healthz.Ping); err != nil {
 		return err
 	}
-	return mgr.Start(ctrl.SetupSignalHandler())
+	return mgr.Start(ctx)
+}
+
+// limitMemory has the garbage collector work harder before the container's limit is reached,
+// rather than have the process killed there. The chart gives the limit in bytes; GOMEMLIMIT
+// set by hand wins.
+func limitMemory() {
+	limit, err := strconv.ParseInt(os.Getenv("GOMEMLIMIT_BYTES"), 10, 64)
+	if err == nil && limit > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(limit / 10 * 9)
+	}
 }

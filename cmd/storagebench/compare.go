@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/compare"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -34,10 +35,10 @@ Exit codes: 0 no worse, 1 failed, 2 bad input, 3 regression, 4 inconclusive.`,
 
   # in a pipeline: fail on a regression of more than 10 %, accept "inconclusive"
   storagebench compare --max-regression 10% before after || [ $? -eq 4 ]`,
-		Args: arguments(2, "the summary of two runs"),
+		Args: arguments(2, "FIRST and SECOND"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if output != "table" && output != "json" {
-				return usage(fmt.Errorf("-o %s: it is neither table nor json", output))
+			if err := checkOutput(output, "table", "json"); err != nil {
+				return err
 			}
 			worst, err := parsePercent(limit)
 			if err != nil {
@@ -62,7 +63,7 @@ func compareFiles(first, second string, worst float64, output string, stdin io.R
 	}
 	c, err := compare.Summaries(a, b, worst)
 	if err != nil {
-		return &trial.Failure{Class: trial.InvalidSpec, Message: fmt.Sprintf("%s and %s cannot be compared: %v", first, second, err), Remedy: "compare runs of the same workloads", Err: err}
+		return &trial.Failure{Class: reason.InvalidSpec, Message: fmt.Sprintf("cannot compare %s with %s: %v", first, second, err), Remedy: "compare runs of the same workloads", Err: err}
 	}
 	if output == "json" {
 		err = printJSON(stdout, c)
@@ -87,7 +88,7 @@ func parsePercent(text string) (float64, error) {
 	number, ok := strings.CutSuffix(strings.TrimSpace(text), "%")
 	v, err := strconv.ParseFloat(number, 64)
 	if !ok || err != nil || !(v >= 0 && v < 100) {
-		return 0, fmt.Errorf("it is no percentage from 0%% to less than 100%%, as 5%%")
+		return 0, fmt.Errorf("must be a percentage from 0%% to below 100%%, for example 5%%")
 	}
 	return v / 100, nil
 }

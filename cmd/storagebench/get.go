@@ -15,10 +15,12 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/status"
+	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -42,7 +44,7 @@ func newGetCommand() *cobra.Command {
 Exit codes: 0 it has finished and measured everything, 1 it has failed or cannot be
 read, 2 bad input. One that is still on its way exits with 0.`,
 		Example: `  storagebench get flush-cost -n storage-lab`,
-		Args:    arguments(1, "the NAME of a benchmark"),
+		Args:    arguments(1, "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b, err := f.read(cmd.Context(), args[0])
 			if err != nil {
@@ -66,7 +68,7 @@ changes, and the table of its status.summary on stdout at the end.
 
 Exit codes: 0 everything was measured, 1 it failed or the timeout passed, 2 bad input.`,
 		Example: `  kubectl apply -f benchmark.yaml && storagebench watch flush-cost -n storage-lab`,
-		Args:    arguments(1, "the NAME of a benchmark"),
+		Args:    arguments(1, "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if timeout > 0 {
@@ -92,7 +94,7 @@ func (f *clusterFlags) client() (client.Client, string, error) {
 		&clientcmd.ConfigOverrides{CurrentContext: f.context})
 	rest, err := config.ClientConfig()
 	if err != nil {
-		return nil, "", usage(fmt.Errorf("no cluster to talk to: %w", err))
+		return nil, "", usage(fmt.Errorf("cannot find a cluster: %w", err))
 	}
 	namespace := f.namespace
 	if namespace == "" {
@@ -121,9 +123,9 @@ func fetchBenchmark(ctx context.Context, c client.Client, namespace, name string
 	err := c.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, b)
 	switch {
 	case meta.IsNoMatchError(err):
-		return nil, fmt.Errorf("the cluster knows no StorageBenchmarks: install storagebench there first (charts/storagebench)")
+		return nil, fmt.Errorf("the cluster has no StorageBenchmark resource: install storagebench first (charts/storagebench)")
 	case apierrors.IsNotFound(err):
-		return nil, &trial.Failure{Class: trial.InvalidSpec, Message: fmt.Sprintf("there is no StorageBenchmark %s in namespace %s", name, namespace), Remedy: "see kubectl get storagebenchmarks -A"}
+		return nil, &trial.Failure{Class: reason.InvalidSpec, Message: fmt.Sprintf("there is no StorageBenchmark %s in namespace %s", name, namespace), Remedy: "run kubectl get storagebenchmarks -A to list them"}
 	}
 	return b, err
 }
@@ -138,7 +140,7 @@ func (f *clusterFlags) follow(ctx context.Context, name string, progress io.Writ
 	for {
 		b, err := fetchBenchmark(ctx, c, namespace, name)
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("%s has not ended in time; last seen: %s", name, last)
+			return nil, fmt.Errorf("timed out waiting for %s; last seen: %s", name, last)
 		}
 		if err != nil {
 			return nil, err
@@ -157,7 +159,7 @@ func (f *clusterFlags) follow(ctx context.Context, name string, progress io.Writ
 	}
 }
 
-// ended says that the run of the present spec has ended, well or not.
+// ended reports that the run of the present spec has ended, well or not.
 func ended(b *v1alpha1.StorageBenchmark) bool {
 	return b.Status.ObservedGeneration == b.Generation && b.Status.Run != nil && b.Status.Run.FinishedAt != nil
 }
@@ -166,7 +168,7 @@ func ended(b *v1alpha1.StorageBenchmark) bool {
 func stateLine(b *v1alpha1.StorageBenchmark) string {
 	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady)
 	if c == nil || b.Status.ObservedGeneration != b.Generation {
-		return "Pending: the operator has not seen it yet"
+		return "Pending: the operator has not processed it yet"
 	}
 	progress := ""
 	if b.Status.Run != nil {
@@ -188,7 +190,7 @@ func printBenchmark(w io.Writer, b *v1alpha1.StorageBenchmark) error {
 		}
 	}
 	if b.Status.SummaryOmitted > 0 {
-		fmt.Fprintf(w, "and %d rows more in summary.json\n", b.Status.SummaryOmitted)
+		fmt.Fprintf(w, "and %s more in summary.json\n", suggest.Count(b.Status.SummaryOmitted, "row"))
 	}
 	if ended(b) && !meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionReady) {
 		return fmt.Errorf("%s did not measure everything", b.Name)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/importer"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/store/dir"
@@ -57,11 +58,11 @@ Exit codes: 0 imported, 1 it cannot be written, 2 bad input.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.Tool, "tool", "", "whose output it is: "+tools)
-	flags.StringVar(&f.Target, "target", "", "name of what was measured (default: as the output or the files say)")
+	flags.StringVar(&f.Tool, "tool", "", "the tool that printed the files: "+tools)
+	flags.StringVar(&f.Target, "target", "", "name of the target (default: taken from the output or the file names)")
 	flags.StringVar(&f.Workload, "workload", "", "name of the workload (default: the tool)")
 	flags.StringVar(&f.Node, "node", "", "name of the node (default: unknown)")
-	flags.StringVar(&f.out, "out", "", "directory for the document, in a tree as that of run")
+	flags.StringVar(&f.out, "out", "", "directory for the document, in the same tree as that of run")
 	flags.StringVarP(&f.output, "output", "o", "table", "what to print: table, json or csv")
 	return cmd
 }
@@ -97,20 +98,17 @@ func importFiles(ctx context.Context, f importFlags, paths []string, stdin io.Re
 }
 
 func (f importFlags) check(files int) error {
+	if err := checkOutput(f.output, "table", "json", "csv"); err != nil {
+		return err
+	}
 	tools := importer.Tools()
 	switch {
-	case !slices.Contains([]string{"table", "json", "csv"}, f.output):
-		return usage(fmt.Errorf("-o %s: it is none of table, json and csv", f.output))
 	case f.Tool == "":
-		return usage(fmt.Errorf("--tool is missing: say whose output it is, one of %s", strings.Join(tools, ", ")))
+		return &trial.Failure{Class: reason.InvalidSpec, Message: "--tool is missing", Remedy: suggest.Remedy("", tools)}
 	case !slices.Contains(tools, f.Tool):
-		remedy := "use one of: " + strings.Join(tools, ", ")
-		if near := suggest.Nearest(f.Tool, tools); near != "" {
-			remedy = "did you mean " + near + "?"
-		}
-		return &trial.Failure{Class: trial.InvalidSpec, Message: fmt.Sprintf("--tool %s: its output cannot be read", f.Tool), Remedy: remedy}
+		return &trial.Failure{Class: reason.InvalidSpec, Message: fmt.Sprintf("--tool: there is no importer for %q", f.Tool), Remedy: suggest.Remedy(f.Tool, tools)}
 	case files == 0:
-		return usage(fmt.Errorf("there is no FILE: give %s", importer.Wants(f.Tool)))
+		return usage(fmt.Errorf("expected at least 1 argument (FILE: %s), got 0", importer.Wants(f.Tool)))
 	}
 	return nil
 }
@@ -119,7 +117,7 @@ func readImport(path string, stdin io.Reader) (importer.File, error) {
 	if path == "-" {
 		content, err := io.ReadAll(io.LimitReader(stdin, maxImport+1))
 		if err == nil && len(content) > maxImport {
-			err = badInput("stdin", fmt.Sprintf("it is larger than %d MiB", maxImport>>20), "")
+			err = badInput("stdin", fmt.Sprintf("the input is larger than the limit of %d MiB", maxImport>>20), "split it into several files")
 		}
 		return importer.File{Name: "stdin", Content: content, Modified: time.Now()}, err
 	}

@@ -28,7 +28,7 @@ func TestWhatWasImportedIsReportedAndCompared(t *testing.T) {
 	if code != exitDone || !strings.Contains(stdout, "old     unknown  fio       read       6") {
 		t.Fatalf("exit code %d, %s\n%s", code, stderr, stdout)
 	}
-	for _, want := range []string{"written to " + out, "imported from the output of fio", "nothing is known of the machine"} {
+	for _, want := range []string{"written to " + out, "imported from the output of fio", "the machine, its devices and its caches are unknown"} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("stderr does not say %q: %s", want, stderr)
 		}
@@ -43,7 +43,7 @@ func TestWhatWasImportedIsReportedAndCompared(t *testing.T) {
 		t.Errorf("exit code %d, the report is not what import printed:\n%s\n%s", code, reported, stdout)
 	}
 	stdout, _, code = output(t, "compare", out, second)
-	if code != exitRegression || !strings.Contains(stdout, "old -> t") || !strings.Contains(stdout, "the first was imported from the output of fio") {
+	if code != exitRegression || !strings.Contains(stdout, "old -> t") || !strings.Contains(stdout, "the first run was imported from the output of fio") {
 		t.Errorf("exit code %d\n%s", code, stdout)
 	}
 }
@@ -77,13 +77,13 @@ func TestWhatCannotBeImportedIsNamedWithWhatWasExpected(t *testing.T) {
 		want []string
 	}{
 		"no tool":             {[]string{good}, []string{"--tool is missing", "fio, bonnie, iozone, postmark"}},
-		"an unknown tool":     {[]string{"--tool", "dd", good}, []string{"--tool dd", "use one of: fio"}},
+		"an unknown tool":     {[]string{"--tool", "dd", good}, []string{`--tool: there is no importer for "dd"`, "use one of fio"}},
 		"a misspelt tool":     {[]string{"--tool", "fioo", good}, []string{"did you mean fio?"}},
-		"no file":             {[]string{"--tool", "fio"}, []string{"no FILE", "--output-format=json+"}},
+		"no file":             {[]string{"--tool", "fio"}, []string{"(FILE: ", "--output-format=json+"}},
 		"a file that is gone": {[]string{"--tool", "fio", filepath.Join(dir, "gone")}, []string{"gone: no such file"}},
-		"a directory":         {[]string{"--tool", "fio", dir}, []string{dir + ": it is a directory"}},
+		"a directory":         {[]string{"--tool", "fio", dir}, []string{dir + ": expected a file, got a directory"}},
 		"an empty file":       {[]string{"--tool", "fio", stored(t, filepath.Join(dir, "empty"), "")}, []string{"empty: the file is empty", "json+"}},
-		"a file cut short":    {[]string{"--tool", "fio", stored(t, filepath.Join(dir, "cut"), fioOutput(5)[:80])}, []string{"cut: fio's JSON cannot be read, as if it was cut short"}},
+		"a file cut short":    {[]string{"--tool", "fio", stored(t, filepath.Join(dir, "cut"), fioOutput(5)[:80])}, []string{"cut: fio's JSON is incomplete or damaged"}},
 		"another tool's":      {[]string{"--tool", "fio", report}, []string{"postmark.txt: ", "use --tool postmark"}},
 		"one good, one bad":   {[]string{"--tool", "fio", good, report}, []string{"use --tool postmark"}},
 		"an unknown output":   {[]string{"--tool", "fio", "-o", "xml", good}, []string{"xml", "csv"}},

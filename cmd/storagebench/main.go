@@ -8,9 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -63,37 +67,72 @@ Exit codes: 0 done, 1 failed, 2 bad input; of compare also 3 regression and
   storagebench compare before/summary.json after/summary.json`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.ArbitraryArgs, // so that RunE sees a verb that does not exist
+		Args:          cobra.ArbitraryArgs, // so that RunE sees a command that does not exist
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			return usage(fmt.Errorf("there is no verb %q", args[0]))
+			return &trial.Failure{Class: reason.InvalidSpec, Message: fmt.Sprintf("there is no command %q", args[0]), Remedy: suggest.Remedy(args[0], commandNames(cmd))}
 		},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newRunCommand(), newReportCommand(), newCompareCommand(), newImportCommand(), newTunablesCommand(), newRestoreCommand(), newGetCommand(), newWatchCommand(), newWorkerCommand(), newVersionCommand())
 	return root
 }
 
-// usage marks an error of the command line.
-func usage(err error) error {
-	return &trial.Failure{Class: trial.InvalidSpec, Message: err.Error(), Remedy: "see --help", Err: err}
+// commandNames are the commands that a user may have meant.
+func commandNames(root *cobra.Command) []string {
+	var names []string
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return names
 }
 
-// noArguments is cobra.NoArgs as an error of the command line.
-func noArguments(cmd *cobra.Command, args []string) error {
-	if err := cobra.NoArgs(cmd, args); err != nil {
+// flagError adds the flag that was meant to the error about one that does not exist.
+func flagError(cmd *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
 		return usage(err)
 	}
-	return nil
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	given := "--" + unknown.GetSpecifiedName()
+	if suggest.Nearest(given, names) == "" {
+		return usage(err)
+	}
+	return &trial.Failure{Class: reason.InvalidSpec, Message: err.Error(), Remedy: suggest.Remedy(given, names), Err: err}
 }
 
-// arguments wants exactly so many, and says what they are.
+// checkOutput refuses a format of -o that the command does not print.
+func checkOutput(output string, formats ...string) error {
+	if slices.Contains(formats, output) {
+		return nil
+	}
+	return &trial.Failure{Class: reason.InvalidSpec, Message: fmt.Sprintf("-o: there is no format %q", output), Remedy: suggest.Remedy(output, formats)}
+}
+
+// usage marks an error of the command line.
+func usage(err error) error {
+	return &trial.Failure{Class: reason.InvalidSpec, Message: err.Error(), Remedy: "see --help", Err: err}
+}
+
+// noArguments refuses every argument that is not a flag.
+func noArguments(cmd *cobra.Command, args []string) error {
+	return arguments(0, "only flags")(cmd, args)
+}
+
+// arguments expects exactly n arguments; what names them as the usage line does.
 func arguments(n int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != n {
-			return usage(fmt.Errorf("there are %d arguments, and %s is wanted", len(args), what))
+			return usage(fmt.Errorf("expected %s (%s), got %d", suggest.Count(n, "argument"), what, len(args)))
 		}
 		return nil
 	}
@@ -109,7 +148,7 @@ func required(cmd *cobra.Command, names ...string) error {
 	return nil
 }
 
-// exitCode says whether the input was bad or something failed.
+// exitCode reports whether the input was bad or something failed.
 func exitCode(err error) int {
 	if err == nil {
 		return exitDone
@@ -122,7 +161,7 @@ func exitCode(err error) int {
 		return exitFailed
 	}
 	switch f.Class {
-	case trial.InvalidSpec, trial.InvalidJobFile, trial.PlanTampered:
+	case reason.InvalidSpec, reason.InvalidJobFile, reason.PlanTampered, reason.GrantTampered:
 		return exitInvalid
 	default:
 		return exitFailed

@@ -74,9 +74,15 @@ func TestBadInputIsNamedAndExitsWith2(t *testing.T) {
 		want []string // in the message
 	}{
 		"no arguments at all":     {args: []string{"run"}, want: []string{"--file is missing", "--help"}},
-		"an unknown verb":         {args: []string{"measure"}, want: []string{`no verb "measure"`, "--help"}},
-		"a word too many":         {args: []string{"run", "x"}, want: []string{"x"}},
-		"no name to get":          {args: []string{"get"}, want: []string{"NAME of a benchmark", "--help"}},
+		"an unknown command":      {args: []string{"measure"}, want: []string{`no command "measure"`, "use one of compare, "}},
+		"a command misspelt":      {args: []string{"compaer"}, want: []string{`no command "compaer"`, "did you mean compare?"}},
+		"a flag misspelt":         {args: []string{"run", "--outptu", "json"}, want: []string{"--outptu", "did you mean --output?"}},
+		"a file too many":         {args: []string{"compare", "a", "b", "c"}, want: []string{"expected 2 arguments (FIRST and SECOND), got 3"}},
+		"a file too few":          {args: []string{"report"}, want: []string{"expected 1 argument (FILE or DIR), got 0"}},
+		"a format misspelt":       {args: []string{"report", "-o", "cvs", "x"}, want: []string{`-o: there is no format "cvs"`, "did you mean csv? Choices: table, json, csv"}},
+		"a tool misspelt":         {args: []string{"import", "--tool", "boonie", "x"}, want: []string{`--tool: there is no importer for "boonie"`, "did you mean bonnie?"}},
+		"a word too many":         {args: []string{"run", "x"}, want: []string{"expected 0 arguments (only flags), got 1"}},
+		"no name to get":          {args: []string{"get"}, want: []string{"expected 1 argument (NAME), got 0", "--help"}},
 		"a worker without a plan": {args: []string{"worker"}, want: []string{"--plan is missing"}},
 		"a file that is missing":  {args: []string{"run", "-f", "/nonexistent.yaml"}, want: []string{"/nonexistent.yaml", "no such file"}},
 		"an unknown flag":         {file: header + "spec:\n" + target + fio, args: []string{"--fast"}, want: []string{"--fast", "--help"}},
@@ -121,13 +127,29 @@ func TestBadInputIsNamedAndExitsWith2(t *testing.T) {
 			file: header + "spec:\n" + target + "  workloads: [{name: w, fio: {parameters: {rw: read, size: 1Gi}}}]\n",
 			want: []string{"spec.workloads[w].fio.parameters.size", "1GiB"},
 		},
-		"a parameter that is a number": {
-			file: header + "spec:\n" + target + "  workloads: [{name: w, fio: {parameters: {rw: read, iodepth: 4}}}]\n",
-			want: []string{"spec.workloads[0].fio.parameters.iodepth", "must be of type string"},
+		"a parameter that is a boolean": {
+			file: header + "spec:\n" + target + "  workloads: [{name: w, fio: {parameters: {rw: read, direct: true}}}]\n",
+			want: []string{"spec.workloads[0].fio.parameters.direct", "in quotes"},
+		},
+		"a parameter's value misspelt": {
+			file: header + "spec:\n" + target + "  workloads: [{name: w, fio: {parameters: {rw: randraed}}}]\n",
+			want: []string{"spec.workloads[w].fio.parameters.rw", `"randraed"`, "did you mean randread? Choices: read,"},
+		},
+		"a value of the schema misspelt": {
+			file: header + "spec:\n" + target + "  workloads: [{name: w, filesync: {sync: Fsnc}}]\n",
+			want: []string{"spec.workloads[0].filesync.sync", "did you mean Fsync?"},
+		},
+		"a tunable misspelt": {
+			file: header + "spec:\n" + target + fio + "  variants: [{name: v, tunables: [{name: vm.dirty_ration, value: 5}]}]\n",
+			want: []string{"spec.variants[v].tunables[0].name", "did you mean vm.dirty_ratio?"},
+		},
+		"a tunable's value misspelt": {
+			file: header + "spec:\n" + target + fio + "  variants: [{name: v, tunables: [{name: block.queue.scheduler, value: kiber}]}]\n",
+			want: []string{"spec.variants[v].tunables[0].value", "did you mean kyber? Choices: none, mq-deadline, kyber, bfq"},
 		},
 		"a replacement for nothing": {
 			file: header + "spec:\n" + target + fio, args: []string{"--target", "slow=/tmp"},
-			want: []string{"--target slow", "fast"},
+			want: []string{"--target", `no target "slow"`, "use fast"},
 		},
 		"a replacement without a path": {file: header + "spec:\n" + target + fio, args: []string{"--target", "fast"}, want: []string{"NAME=PATH"}},
 		"a replacement that is no storage": {

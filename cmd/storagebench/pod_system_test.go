@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/store"
 	"storagebench.io/storagebench/internal/store/s3"
 	"storagebench.io/storagebench/internal/store/s3/miniotest"
 	"storagebench.io/storagebench/internal/trial"
@@ -24,7 +25,8 @@ type pod struct {
 	server *miniotest.Server
 	store  *s3.Store
 	plan   *trial.Plan
-	digest string // of the plan; what the Job says
+	digest string                    // of the plan; what the Job says
+	forge  func(grant []byte) []byte // after it was signed; nil: not
 	target string
 	work   string // lost with the Pod
 	env    []string
@@ -80,9 +82,13 @@ func (p *pod) command() *exec.Cmd {
 		digest = p.digest
 	}
 	files := p.t.TempDir()
-	grant, err := json.Marshal(p.grant())
+	signed := p.grant()
+	grant, grantDigest, err := signed.Encode()
 	if err != nil {
 		p.t.Fatal(err)
+	}
+	if p.forge != nil {
+		grant = p.forge(grant)
 	}
 	for name, content := range map[string][]byte{"plan.json": document, "grant.json": grant} {
 		if err := os.WriteFile(filepath.Join(files, name), content, 0o600); err != nil {
@@ -91,7 +97,7 @@ func (p *pod) command() *exec.Cmd {
 	}
 	cmd := program(p.t.Context(), "worker",
 		"--plan", filepath.Join(files, "plan.json"), "--plan-digest", digest, "--worker", "fast.node",
-		"--target-path", p.target, "--grant", filepath.Join(files, "grant.json"),
+		"--target-path", p.target, "--grant", filepath.Join(files, "grant.json"), "--grant-digest", grantDigest,
 		"--spool", filepath.Join(p.work, "spool"), "--scratch", filepath.Join(p.work, "scratch"),
 		"--receipt", p.receiptFile(), "--timeout", "5m")
 	cmd.Env = append(cmd.Env, p.env...)
@@ -102,22 +108,11 @@ func (p *pod) command() *exec.Cmd {
 
 func (p *pod) receiptFile() string { return filepath.Join(p.work, "termination-log") }
 
-func (p *pod) grant() trial.Grant {
+func (p *pod) grant() *trial.Grant {
 	p.t.Helper()
-	keys := p.plan.Keys()
-	g := trial.Grant{Put: map[string]string{}, Get: map[string]string{}}
-	all := []string{keys.WorkerSummary("fast.node")}
-	for _, t := range p.plan.Trials {
-		all = append(all, keys.Trial("fast.node", t.ID), keys.Raw("fast.node", t.ID))
-	}
-	for _, key := range all {
-		var err error
-		if g.Put[key], err = p.store.SignPut(p.t.Context(), key, time.Hour); err != nil {
-			p.t.Fatal(err)
-		}
-		if g.Get[key], err = p.store.SignGet(p.t.Context(), key, time.Hour); err != nil {
-			p.t.Fatal(err)
-		}
+	g, err := store.NewGrant(p.t.Context(), p.store, p.plan, "fast.node", time.Hour, time.Now())
+	if err != nil {
+		p.t.Fatal(err)
 	}
 	return g
 }

@@ -11,6 +11,7 @@ import (
 
 	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/suggest"
 )
 
 func newReportCommand() *cobra.Command {
@@ -30,10 +31,10 @@ Exit codes: 0 printed, 1 it cannot be read, 2 bad input.`,
 
   # for a spreadsheet
   storagebench report -o csv summary.json > summary.csv`,
-		Args: arguments(1, "one FILE or DIR"),
+		Args: arguments(1, "FILE or DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !slices.Contains([]string{"table", "json", "csv"}, output) {
-				return usage(fmt.Errorf("-o %s: it is none of table, json and csv", output))
+			if err := checkOutput(output, "table", "json", "csv"); err != nil {
+				return err
 			}
 			s, err := readSummary(args[0], cmd.InOrStdin())
 			if err != nil {
@@ -56,7 +57,7 @@ func remarks(w io.Writer, s result.Summary) {
 		}
 	}
 	if s.Stored < s.Planned {
-		fmt.Fprintf(w, "%d of %d trials are missing\n", s.Planned-s.Stored, s.Planned)
+		fmt.Fprintf(w, "%d of %s not measured\n", s.Planned-s.Stored, suggest.Count(s.Planned, "trial"))
 	}
 	for _, worker := range slices.Sorted(maps.Keys(s.Failures)) {
 		fmt.Fprintf(w, "%s failed: %v\n", worker, s.Failures[worker])

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -68,10 +69,10 @@ func TestReportPrintsTheSummaryOfAFileOrARun(t *testing.T) {
 func TestReportSaysWhatIsMissing(t *testing.T) {
 	s := summaryOf("fast", 6, 990, 1000, 1010)
 	s.Planned = 8
-	s.Failures = map[string]*trial.Failure{"fast.a": {Class: trial.NoSpace, Message: "the target became full"}}
+	s.Failures = map[string]*trial.Failure{"fast.a": {Class: reason.NoSpace, Message: "the target became full"}}
 	s.Imported = &result.Imported{Tool: "fio", Notes: []string{"nothing is known"}}
 	_, stderr, code := output(t, "report", stored(t, filepath.Join(t.TempDir(), "s.json"), s))
-	if want := "imported from the output of fio\n- nothing is known\n2 of 8 trials are missing\nfast.a failed: the target became full\n"; code != exitDone || stderr != want {
+	if want := "imported from the output of fio\n- nothing is known\n2 of 8 trials not measured\nfast.a failed: the target became full\n"; code != exitDone || stderr != want {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 }
@@ -86,17 +87,17 @@ func TestWhatIsNoSummaryIsRefused(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"no argument":          {[]string{"report"}, []string{"one FILE or DIR", "--help"}},
-		"too many arguments":   {[]string{"report", good, good}, []string{"2 arguments"}},
+		"no argument":          {[]string{"report"}, []string{"expected 1 argument (FILE or DIR), got 0", "--help"}},
+		"too many arguments":   {[]string{"report", good, good}, []string{"expected 1 argument (FILE or DIR), got 2"}},
 		"no such file":         {[]string{"report", filepath.Join(dir, "none")}, []string{"none", "no such file"}},
-		"no run below it":      {[]string{"report", t.TempDir()}, []string{"no summary.json", "a run that has ended"}},
+		"no run below it":      {[]string{"report", t.TempDir()}, []string{"no summary.json", "a run that has finished"}},
 		"two runs below it":    {[]string{"report", filepath.Join(dir, "two")}, []string{"2 runs", "two/a/summary.json", "two/b/summary.json", "name one"}},
-		"an empty file":        {[]string{"report", stored(t, filepath.Join(dir, "empty"), "")}, []string{"empty: unexpected end", "summary.json of a run"}},
-		"a file cut short":     {[]string{"report", stored(t, filepath.Join(dir, "cut"), `{"schema":"storagebench.io/summary.v1","rows":[{`)}, []string{"cut: unexpected end"}},
+		"an empty file":        {[]string{"report", stored(t, filepath.Join(dir, "empty"), "")}, []string{"empty: the run summary was rejected: unexpected end", "summary.json of a run"}},
+		"a file cut short":     {[]string{"report", stored(t, filepath.Join(dir, "cut"), `{"schema":"storagebench.io/summary.v1","rows":[{`)}, []string{"cut: the run summary was rejected: unexpected end"}},
 		"a worker's summary":   {[]string{"report", stored(t, filepath.Join(dir, "worker"), result.WorkerSummary{Schema: result.WorkerSchema})}, []string{"worker.v1", "wanted \"storagebench.io/summary.v1\""}},
 		"an unknown output":    {[]string{"report", "-o", "xml", good}, []string{"xml", "csv"}},
-		"one run to compare":   {[]string{"compare", good}, []string{"two runs"}},
-		"the second is none":   {[]string{"compare", good, filepath.Join(dir, "empty")}, []string{"empty: unexpected end"}},
+		"one run to compare":   {[]string{"compare", good}, []string{"expected 2 arguments (FIRST and SECOND), got 1"}},
+		"the second is none":   {[]string{"compare", good, filepath.Join(dir, "empty")}, []string{"empty: the run summary was rejected: unexpected end"}},
 		"nothing in common":    {[]string{"compare", good, stored(t, filepath.Join(dir, "mail.json"), other)}, []string{"fast/oltp/a", "fast/mail/a", "same workloads"}},
 		"a limit without %":    {[]string{"compare", "--max-regression", "5", good, good}, []string{"--max-regression 5", "5%"}},
 		"a limit below 0":      {[]string{"compare", "--max-regression=-1%", good, good}, []string{"percentage"}},

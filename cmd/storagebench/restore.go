@@ -2,14 +2,17 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"storagebench.io/storagebench/internal/runner/journal"
+	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/tunable"
 )
 
@@ -18,6 +21,7 @@ type restoreFlags struct {
 	output string
 	forget bool
 	host   bool
+	permit string
 }
 
 func newRestoreCommand() *cobra.Command {
@@ -36,6 +40,9 @@ benchmark with tunables starts on this node. When you have looked at what is lef
 --forget takes it off the journal, after another attempt to restore it. A damaged journal
 is never used; --forget then moves it aside and keeps it.
 
+The journal must belong to the user that runs this, and nobody else may be able to write it
+or its directory: another one is refused, and nothing is written.
+
 Exit codes: 0 everything is as it was, or there was nothing to do, 1 something could not
 be restored, 2 bad input.`,
 		Example: `  # a benchmark was killed on this node
@@ -48,18 +55,46 @@ be restored, 2 bad input.`,
 			if f.output != "table" && f.output != "json" {
 				return usage(fmt.Errorf("-o %s: it is neither table nor json", f.output))
 			}
-			return restoreNode(cmd.Context(), f, tunableHost(f.host), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			permit, err := f.permitted(cmd.Flags().Changed("permit"))
+			if err != nil {
+				return usage(err)
+			}
+			return restoreNode(cmd.Context(), f, permit, tunableHost(f.host), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.dir, "journal", journal.DefaultDir, "directory of this node's journal")
 	flags.StringVarP(&f.output, "output", "o", "table", "what to print: table (a sentence for each setting) or json")
 	flags.BoolVar(&f.forget, "forget", false, "take what cannot be restored off the journal, so that benchmarks can use this node")
+	flags.StringVar(&f.permit, "permit", "", `the settings that may stand in the journal, as [{"name":…,"devices":[…],"datasets":[…]}]; with any other in it, nothing is restored`)
 	registerHostPrograms(flags.BoolVar, &f.host)
 	return cmd
 }
 
-func restoreNode(ctx context.Context, f restoreFlags, host tunable.Host, stdout, stderr io.Writer) error {
+// maxPermit bounds --permit: Linux passes no argument above 128 KiB.
+const maxPermit = 128 << 10
+
+// permitted reads --permit; nil: the flag was not given, and any setting may be restored.
+func (f restoreFlags) permitted(given bool) ([]trial.Tunable, error) {
+	if !given {
+		return nil, nil
+	}
+	if len(f.permit) > maxPermit {
+		return nil, fmt.Errorf("--permit: it has %d bytes; at most %d are read", len(f.permit), maxPermit)
+	}
+	permit := []trial.Tunable{}
+	decoder := json.NewDecoder(strings.NewReader(f.permit))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&permit); err != nil {
+		return nil, fmt.Errorf("--permit: %w; give it an array like [{\"name\":\"block.queue.nomerges\",\"devices\":[\"loop*\"]}]", err)
+	}
+	if decoder.More() || permit == nil {
+		return nil, errors.New("--permit: expected one JSON array and nothing after it")
+	}
+	return permit, nil
+}
+
+func restoreNode(ctx context.Context, f restoreFlags, permit []trial.Tunable, host tunable.Host, stdout, stderr io.Writer) error {
 	// A node that never had a journal is not given one.
 	entries, err := journal.Pending(f.dir)
 	if err == nil && len(entries) == 0 {
@@ -67,7 +102,7 @@ func restoreNode(ctx context.Context, f restoreFlags, host tunable.Host, stdout,
 	}
 	var j *journal.Journal
 	if err == nil {
-		j, err = journal.Open(journal.Options{Dir: f.dir, Host: host})
+		j, err = journal.Open(journal.Options{Dir: f.dir, Host: host, Permit: permit})
 	}
 	if corrupt, ok := errors.AsType[*journal.CorruptError](err); ok {
 		return f.corrupt(corrupt, err, stderr)

@@ -136,7 +136,7 @@ func TestTunablesAreListedWithPresentValues(t *testing.T) {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	stdout, _, code = output(t, "tunables", "block.queue.write_cache")
-	for _, want := range []string{"write back, write through", "DataLoss with write through", "/sys/block/X/queue/write_cache", "Never", "n/a: say with --target"} {
+	for _, want := range []string{"write back, write through", "DataLoss with write through", "/sys/block/X/queue/write_cache", "Never", "n/a: name the disks with --target"} {
 		if code != exitDone || !strings.Contains(stdout, want) {
 			t.Errorf("exit code %d, no %q in\n%s", code, want, stdout)
 		}
@@ -159,15 +159,45 @@ func read(t *testing.T, path string) string {
 
 func TestBadInputOfTunablesAndRestoreExitsWith2(t *testing.T) {
 	for want, args := range map[string][]string{
-		"did you mean block.queue.scheduler?": {"tunables", "block.queue.scheduller"},
-		"--target /nonexistent":               {"tunables", "--target", "/nonexistent"},
-		"neither table nor json":              {"tunables", "-o", "xml"},
-		"accepts at most 1 arg":               {"tunables", "a", "b"},
-		"-o yaml":                             {"restore", "-o", "yaml"},
-		"see --help":                          {"restore", "now"},
+		"did you mean block.queue.scheduler?":       {"tunables", "block.queue.scheduller"},
+		"--target /nonexistent":                     {"tunables", "--target", "/nonexistent"},
+		"use one of table, json":                    {"tunables", "-o", "xml"},
+		"expected at most 1 argument (NAME), got 2": {"tunables", "a", "b"},
+		"-o yaml":    {"restore", "-o", "yaml"},
+		"see --help": {"restore", "now"},
 	} {
 		if stdout, stderr, code := output(t, args...); code != exitInvalid || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("%v: exit code %d\n%s%s", args, code, stdout, stderr)
+		}
+	}
+}
+
+func TestRestoreRefusesAJournalWithASettingThatIsNotPermitted(t *testing.T) {
+	dir := leftJournal(t, ofADisk, ofTheNode)
+	for permit, want := range map[string]string{
+		`[]`: "block.queue.scheduler of sdzz, vm.dirty_expire_centisecs",
+		`[{"name":"vm.dirty_expire_centisecs"},{"name":"block.queue.scheduler","devices":["sda*"]}]`: "(block.queue.scheduler of sdzz)",
+	} {
+		stdout, stderr, code := output(t, "restore", "--journal", dir, "--permit", permit)
+		if code != exitFailed || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit code %d\n%s%s", permit, code, stdout, stderr)
+		}
+		if entries, err := journal.Pending(dir); err != nil || len(entries) != 2 {
+			t.Errorf("%s: the journal holds %v, %v", permit, entries, err)
+		}
+	}
+	// Permitted, the disk that is gone is taken off.
+	stdout, _, _ := output(t, "restore", "--journal", dir, "--permit", `[{"name":"vm.dirty_expire_centisecs"},{"name":"block.queue.scheduler","devices":["sdzz"]}]`)
+	if !strings.Contains(stdout, "Gone       block.queue.scheduler of sdzz") {
+		t.Errorf("permitted: %s", stdout)
+	}
+}
+
+func TestAPermitThatCannotBeReadIsBadInput(t *testing.T) {
+	dir := leftJournal(t, ofADisk)
+	for _, permit := range []string{"", "null", "{}", `[{"nam":"x"}]`, `[] []`, `["vm.dirty_ratio"]`} {
+		if _, stderr, code := output(t, "restore", "--journal", dir, "--permit", permit); code != exitInvalid || !strings.Contains(stderr, "--permit") {
+			t.Errorf("%q: exit code %d, %s", permit, code, stderr)
 		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"storagebench.io/storagebench/internal/runner/journal"
 	"storagebench.io/storagebench/internal/stats"
 	"storagebench.io/storagebench/internal/store/dir"
+	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload/engines"
 )
@@ -70,7 +71,7 @@ Exit codes: 0 every trial was measured, 1 something failed, 2 bad input.`,
 	flags.StringArrayVar(&f.targets, "target", nil, "NAME=PATH: measure PATH, a directory or a block device, as the target NAME; may be repeated")
 	flags.StringVar(&f.out, "out", "results", "directory for the results")
 	flags.StringVarP(&f.output, "output", "o", "table", "what to print: table or json")
-	flags.StringVar(&f.runID, "run-id", "", "ID of the run, to carry on one that was stopped (default: the time)")
+	flags.StringVar(&f.runID, "run-id", "", "ID of the run; give it to continue a run that was stopped (default: the time)")
 	return cmd
 }
 
@@ -85,15 +86,15 @@ type localRun struct {
 }
 
 func runHere(ctx context.Context, f runFlags, stdout, stderr io.Writer) error {
-	if f.output != "table" && f.output != "json" {
-		return usage(fmt.Errorf("-o %s: it is neither table nor json", f.output))
+	if err := checkOutput(f.output, "table", "json"); err != nil {
+		return err
 	}
 	r, err := prepareRun(ctx, f)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "run %s: %d trials on %d targets, results in %s\n",
-		r.plan.Run, len(r.plan.Trials), len(r.plan.Workers), filepath.Join(r.out, filepath.FromSlash(r.plan.Keys().Prefix())))
+	fmt.Fprintf(stderr, "run %s: %s on each of %s, results in %s\n",
+		r.plan.Run, suggest.Count(len(r.plan.Trials), "trial"), suggest.Count(len(r.plan.Workers), "target"), filepath.Join(r.out, filepath.FromSlash(r.plan.Keys().Prefix())))
 	document, _, err := r.plan.Encode()
 	if err != nil {
 		return err
@@ -111,7 +112,7 @@ func runHere(ctx context.Context, f runFlags, stdout, stderr io.Writer) error {
 	}
 	if failure != nil {
 		if ctx.Err() != nil {
-			fmt.Fprintf(stderr, "to carry on, run the same with --run-id %s\n", r.plan.Run)
+			fmt.Fprintf(stderr, "to continue, run the same command with --run-id %s\n", r.plan.Run)
 		}
 		return failure
 	}
@@ -136,7 +137,7 @@ func prepareRun(ctx context.Context, f runFlags) (*localRun, error) {
 		runID = time.Now().UTC().Format("20060102-150405")
 	}
 	if strings.Trim(runID, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || len(runID) > 80 {
-		return nil, usage(fmt.Errorf("--run-id %q: use up to 80 small letters, digits and -", runID))
+		return nil, usage(fmt.Errorf("--run-id %q is not valid: use up to 80 lowercase letters, digits and -", runID))
 	}
 	variants, err := ownVariants(b)
 	if err != nil {
@@ -207,19 +208,21 @@ func (r *localRun) workers(ctx context.Context, stderr io.Writer) error {
 
 // summarize folds the workers' summaries and stores the result.
 func (r *localRun) summarize(ctx context.Context) (result.Summary, error) {
-	var workers []result.WorkerSummary
+	fold := stats.NewFold(r.plan)
 	for _, w := range r.plan.Workers {
 		body, err := r.store.Get(ctx, r.plan.Keys().WorkerSummary(w.Name))
 		if err != nil {
 			continue // it failed before it could store anything, and said so
 		}
-		s := result.WorkerSummary{}
-		if err := result.Decode(body, result.WorkerSchema, &s); err != nil {
+		s, err := result.DecodeWorkerSummary(body, "")
+		if err == nil {
+			err = fold.Add(s)
+		}
+		if err != nil {
 			return result.Summary{}, err
 		}
-		workers = append(workers, s)
 	}
-	summary := stats.Summarize(r.plan, workers, time.Now().UTC())
+	summary := fold.Finish(time.Now().UTC())
 	body, err := json.MarshalIndent(summary, "", " ")
 	if err != nil {
 		return summary, err

@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -63,9 +65,9 @@ func findSummary(dir string) (string, error) {
 	case err != nil:
 		return dir, err
 	case len(found) == 0:
-		return dir, badInput(dir, "there is no summary.json in it, as run --out leaves it", "name the directory of a run that has ended")
+		return dir, badInput(dir, "the directory contains no summary.json of a run", "name the directory of a run that has finished")
 	case len(found) > 1:
-		return dir, badInput(dir, fmt.Sprintf("there are %d runs in it: %s", len(found), strings.Join(found, ", ")), "name one of them")
+		return dir, badInput(dir, fmt.Sprintf("the directory contains %s: %s", suggest.Count(len(found), "run"), strings.Join(found, ", ")), "name one of them")
 	}
 	return found[0], nil
 }
@@ -82,19 +84,19 @@ func readBounded(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if info.IsDir() {
-		return nil, badInput(path, "it is a directory, and a file is wanted", "")
+		return nil, badInput(path, "expected a file, got a directory", "name a file in it")
 	}
 	b, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
 	if int64(len(b)) > limit {
-		return nil, badInput(path, fmt.Sprintf("it is larger than %d MiB", limit>>20), "")
+		return nil, badInput(path, fmt.Sprintf("the file is larger than the limit of %d MiB", limit>>20), "split it into several files")
 	}
 	return b, nil
 }
 
 // badInput is what is wrong with a file, and what to give instead.
 func badInput(path, message, remedy string) error {
-	return &trial.Failure{Class: trial.InvalidSpec, Message: path + ": " + message, Remedy: remedy}
+	return &trial.Failure{Class: reason.InvalidSpec, Message: path + ": " + message, Remedy: remedy}
 }

@@ -5,7 +5,9 @@ import (
 	"os"
 	"strings"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -36,10 +38,10 @@ func targetPaths(b *v1alpha1.StorageBenchmark, replacements []string) (paths map
 	}
 	if len(missing) > 0 {
 		return nil, nil, &trial.Failure{
-			Class:   trial.InvalidSpec,
+			Class:   reason.InvalidSpec,
 			Field:   "spec.targets[" + missing[0] + "]",
-			Message: fmt.Sprintf("there is no cluster here to get a volume from, for the targets %s", strings.Join(missing, ", ")),
-			Remedy:  fmt.Sprintf("say what to measure instead: --target %s=/path/of/a/directory", strings.Join(missing, "=… --target ")),
+			Message: fmt.Sprintf("targets %s need volumes from a cluster, and run has none", strings.Join(missing, ", ")),
+			Remedy:  fmt.Sprintf("give the path to measure instead: --target %s=/path/of/a/directory", strings.Join(missing, "=… --target ")),
 		}
 	}
 	return paths, modes, nil
@@ -59,7 +61,7 @@ func parseReplacements(b *v1alpha1.StorageBenchmark, replacements []string) (map
 			return nil, usage(fmt.Errorf("--target %q is not NAME=PATH", r))
 		}
 		if !known[name] {
-			return nil, usage(fmt.Errorf("--target %s: the benchmark has no such target, but %s", name, strings.Join(names, ", ")))
+			return nil, &trial.Failure{Class: reason.InvalidSpec, Message: fmt.Sprintf("--target: the benchmark has no target %q", name), Remedy: suggest.Remedy(name, names)}
 		}
 		replaced[name] = path
 	}
@@ -83,10 +85,10 @@ func modeOf(t v1alpha1.Target, path string) (trial.Mode, error) {
 		t.PersistentVolumeClaim != nil && t.PersistentVolumeClaim.AllowDataDestruction
 	if !allowed {
 		return "", &trial.Failure{
-			Class:   trial.InvalidSpec,
+			Class:   reason.InvalidSpec,
 			Field:   "spec.targets[" + t.Name + "]",
-			Message: fmt.Sprintf("%s is a block device, and a benchmark overwrites it", path),
-			Remedy:  "make it a target with blockDevice: {path: " + path + ", allowDataDestruction: true} if nothing on it is needed",
+			Message: fmt.Sprintf("%s is a block device, and the benchmark would overwrite it", path),
+			Remedy:  "make it a target with blockDevice: {path: " + path + ", allowDataDestruction: true} if you do not need its data",
 		}
 	}
 	return trial.Block, nil

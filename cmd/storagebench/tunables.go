@@ -36,15 +36,15 @@ Exit codes: 0 done, 1 failed, 2 bad input.`,
 
   # what does a value cost?
   storagebench tunables block.queue.write_cache --target /mnt/fast`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if err := cobra.MaximumNArgs(1)(cmd, args); err != nil {
-				return usage(err)
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage(fmt.Errorf("expected at most 1 argument (NAME), got %d", len(args)))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.output != "table" && f.output != "json" {
-				return usage(fmt.Errorf("-o %s: it is neither table nor json", f.output))
+			if err := checkOutput(f.output, "table", "json"); err != nil {
+				return err
 			}
 			catalogue := tunable.Catalogue()
 			if len(args) == 1 {
@@ -58,7 +58,7 @@ Exit codes: 0 done, 1 failed, 2 bad input.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.target, "target", "", "directory or block device whose disks and dataset are looked at (default: none)")
+	flags.StringVar(&f.target, "target", "", "directory or block device whose disks and dataset to show (default: none)")
 	flags.StringVarP(&f.output, "output", "o", "table", "what to print: table or json")
 	registerHostPrograms(flags.BoolVar, &f.host)
 	return cmd
@@ -161,15 +161,15 @@ func readNote(err error) string {
 func noKnobs(t tunable.Tunable, p tunable.Place) string {
 	switch {
 	case p.Path == "" && t.Scope == tunable.Dataset:
-		return "say with --target which dataset"
+		return "name the dataset with --target"
 	case p.Path == "":
-		return "say with --target which disks"
+		return "name the disks with --target"
 	case t.Scope == tunable.Dataset && p.DatasetNote != "":
 		return p.DatasetNote
 	case t.Scope == tunable.Dataset:
 		return "the target is not on ZFS"
 	case len(p.Devices) > 0:
-		return "a disk of the target has no serial number, and would not be known again"
+		return "a disk of the target has no serial number, so it could not be recognised later"
 	default:
 		return p.DeviceNote
 	}

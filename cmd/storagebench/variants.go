@@ -17,16 +17,17 @@ func ownVariants(b *v1alpha1.StorageBenchmark) ([]trial.Variant, error) {
 	for _, v := range b.Spec.Variants {
 		variant := trial.Variant{Name: v.Name, AcceptDataLoss: v.AcceptDataLoss}
 		for i, t := range v.Tunables {
-			if err := (tunable.Rules{}).Check(t.Name, t.Value); err != nil {
+			value := t.Value.String()
+			if err := (tunable.Rules{}).Check(t.Name, value); err != nil {
 				f := trial.AsFailure(err)
 				f.Field = fmt.Sprintf("spec.variants[%s].tunables[%d].%s", v.Name, i, cmp.Or(f.Field, "name"))
 				return nil, f
 			}
-			if loss := (tunable.Rules{}).DataLoss(t.Name, t.Value); loss != "" && !v.AcceptDataLoss {
-				return nil, trial.LosesData(v.Name, t.Name, t.Value, loss)
+			if loss := (tunable.Rules{}).DataLoss(t.Name, value); loss != "" && !v.AcceptDataLoss {
+				return nil, trial.LosesData(v.Name, t.Name, value, loss)
 			}
 			variant.Tunables = append(variant.Tunables, trial.Tunable{
-				Name: t.Name, Value: t.Value, Devices: []string{trial.Everything}, Datasets: []string{trial.Everything},
+				Name: t.Name, Value: value, Devices: []string{trial.Everything}, Datasets: []string{trial.Everything},
 			})
 		}
 		variants = append(variants, variant)

@@ -2,15 +2,18 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/runner"
 	"storagebench.io/storagebench/internal/store/presigned"
 	"storagebench.io/storagebench/internal/trial"
@@ -21,7 +24,8 @@ import (
 // workerFlags are what the operator puts into a Job.
 type workerFlags struct {
 	plan, planDigest, worker, targetPath string
-	grant, spool, scratch, receipt       string
+	grant, grantDigest                   string
+	spool, scratch, receipt              string
 	journal                              string
 	timeout                              time.Duration
 }
@@ -39,7 +43,7 @@ and why it failed, is written to the receipt. Exit codes: 0 every trial is measu
 and stored; 1 failed; 2 bad input; 143 stopped, to be carried on.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := required(cmd, "plan", "plan-digest", "worker", "target-path", "grant", "spool", "scratch", "receipt")
+			err := required(cmd, "plan", "plan-digest", "worker", "target-path", "grant", "grant-digest", "spool", "scratch", "receipt")
 			if err != nil {
 				return err
 			}
@@ -52,6 +56,7 @@ and stored; 1 failed; 2 bad input; 143 stopped, to be carried on.`,
 	flags.StringVar(&f.worker, "worker", "", "name of the worker in the plan")
 	flags.StringVar(&f.targetPath, "target-path", "", "directory or block device to measure")
 	flags.StringVar(&f.grant, "grant", "", "file with the signed URLs")
+	flags.StringVar(&f.grantDigest, "grant-digest", "", "digest that the grant must have, sha256:…")
 	flags.StringVar(&f.spool, "spool", "", "directory for results that are not uploaded yet")
 	flags.StringVar(&f.scratch, "scratch", "", "directory for the tools' own files")
 	flags.StringVar(&f.receipt, "receipt", "", "file for the receipt, such as /dev/termination-log")
@@ -90,11 +95,14 @@ func workerOptions(f workerFlags, log *slog.Logger) (runner.Options, error) {
 	if err != nil {
 		return runner.Options{}, fmt.Errorf("the grant: %w", err)
 	}
-	grant := trial.Grant{}
-	if err := json.Unmarshal(document, &grant); err != nil {
-		return runner.Options{}, fmt.Errorf("the grant: %w", err)
+	grant, err := trial.DecodeGrant(document, f.grantDigest)
+	if err != nil {
+		return runner.Options{}, err
 	}
-	objects, err := presigned.New(grant)
+	if err := refuseLinks(p, f.worker, f.targetPath); err != nil {
+		return runner.Options{}, err
+	}
+	objects, err := presigned.New(*grant)
 	if err != nil {
 		return runner.Options{}, err
 	}
@@ -105,6 +113,34 @@ func workerOptions(f workerFlags, log *slog.Logger) (runner.Options, error) {
 		Journal: f.journal, Host: tunable.Host{Prefix: tunable.InHostMounts()},
 		Progress: func(e runner.Event) { logEvent(log, e) },
 	}, nil
+}
+
+// refuseLinks refuses a directory of the node that is reached through a link. Links below
+// what the operator allows can be a tenant's.
+func refuseLinks(p *trial.Plan, worker, path string) error {
+	_, target, err := p.Worker(worker)
+	if err != nil || target.Source != trial.HostPath {
+		return err
+	}
+	field := "spec.targets[" + target.Name + "].hostPath.path"
+	real, err := filepath.EvalSymlinks(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &trial.Failure{
+			Class: reason.TargetUnusable, Field: field, Err: err,
+			Message: fmt.Sprintf("there is no directory %s on the node, or a symbolic link leads to it", target.Ref),
+			Remedy:  "create it there, or name the directory that the link leads to",
+		}
+	case err != nil:
+		return &trial.Failure{Class: reason.TargetUnusable, Field: field, Message: err.Error(), Remedy: "see that every directory on the way to it can be entered", Err: err}
+	case real != filepath.Clean(path):
+		return &trial.Failure{
+			Class: reason.TargetUnusable, Field: field,
+			Message: target.Ref + " leads through a symbolic link, which could lead out of what the operator allows",
+			Remedy:  "name the directory that the link leads to",
+		}
+	}
+	return nil
 }
 
 func logEvent(log *slog.Logger, e runner.Event) {

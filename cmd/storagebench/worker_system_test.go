@@ -3,6 +3,9 @@
 package main
 
 import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/device/devicetest"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/store/s3/miniotest"
@@ -52,13 +56,33 @@ func TestAPlanThatWasChangedIsNotExecuted(t *testing.T) {
 	p := newPod(t, fio(t, "w", "rw=write", "size=1m", "runtime=1"))
 	p.digest = trial.Digest([]byte("the plan that the Job was made for"))
 	receipt, code := p.run()
-	if code != exitInvalid || receipt.Failure == nil || receipt.Failure.Class != trial.PlanTampered || receipt.Stored != 0 {
+	if code != exitInvalid || receipt.Failure == nil || receipt.Failure.Class != reason.PlanTampered || receipt.Stored != 0 {
 		t.Errorf("exit code %d, %+v", code, receipt)
 	}
 	p.targetIsEmpty()
 	if p.stored("w.r001") {
 		t.Error("a trial was run")
 	}
+}
+
+func TestAGrantThatWasReplacedOpensNoConnection(t *testing.T) {
+	asked := make(chan string, 100)
+	inside := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
+	defer inside.Close()
+	p := newPod(t, fio(t, "w", "rw=write", "size=1m", "runtime=1"))
+	p.forge = func(grant []byte) []byte {
+		return bytes.ReplaceAll(grant, []byte(p.server.Endpoint), []byte(inside.URL))
+	}
+	receipt, code := p.run()
+	if code != exitInvalid || receipt.Failure == nil || receipt.Failure.Class != reason.GrantTampered {
+		t.Errorf("exit code %d, %+v", code, receipt)
+	}
+	select {
+	case path := <-asked:
+		t.Errorf("the worker asked the attacker's server for %s", path)
+	default:
+	}
+	p.targetIsEmpty()
 }
 
 func TestAKilledWorkerIsCarriedOnByTheNext(t *testing.T) {
@@ -162,7 +186,7 @@ func TestAVolumeThatFillsUpKeepsWhatWasMeasured(t *testing.T) {
 	}
 	_ = cmd.Wait() // the exit code says it
 	receipt := p.receipt()
-	if code := cmd.ProcessState.ExitCode(); code != exitFailed || receipt.Failure == nil || receipt.Failure.Class != trial.NoSpace ||
+	if code := cmd.ProcessState.ExitCode(); code != exitFailed || receipt.Failure == nil || receipt.Failure.Class != reason.NoSpace ||
 		receipt.Failure.Field != "spec.targets[fast].storageClass.size" || receipt.Failure.Workload != "large" {
 		t.Errorf("exit code %d, %+v, %+v\n%s", code, receipt, receipt.Failure, p.stderr.String())
 	}
@@ -183,7 +207,7 @@ func TestAVolumeThatIsTooSmallIsNotWrittenTo(t *testing.T) {
 	p := newPod(t, fio(t, "w", "rw=read", "size=1g"))
 	p.target, _ = devicetest.Filesystem(t, "ext4", 64<<20)
 	receipt, code := p.run()
-	if f := receipt.Failure; code != exitFailed || f == nil || f.Class != trial.TargetTooSmall || f.Field != "spec.targets[fast].storageClass.size" ||
+	if f := receipt.Failure; code != exitFailed || f == nil || f.Class != reason.TargetTooSmall || f.Field != "spec.targets[fast].storageClass.size" ||
 		!strings.Contains(f.Message, "1 GiB") || !strings.Contains(f.Message, "MiB available") {
 		t.Errorf("exit code %d, %+v", code, receipt.Failure)
 	}
@@ -197,7 +221,7 @@ func TestIOURingThatTheRuntimeRefusesIsNamed(t *testing.T) {
 	p := newPod(t, fio(t, "ring", "rw=write", "size=1m", "ioengine=io_uring", "runtime=1"), fio(t, "aio", "rw=write", "size=1m", "runtime=1"))
 	p.env = []string{denyIOURing + "=1"}
 	receipt, code := p.run()
-	if f := receipt.Failure; code != exitFailed || f == nil || f.Class != trial.EngineRefused || f.Workload != "ring" ||
+	if f := receipt.Failure; code != exitFailed || f == nil || f.Class != reason.EngineRefused || f.Workload != "ring" ||
 		f.Field != "spec.workloads[ring].fio.parameters.ioengine" || !strings.Contains(f.Remedy, "libaio") {
 		t.Errorf("exit code %d, %+v", code, receipt.Failure)
 	}
@@ -213,7 +237,7 @@ func TestBlockDevicesOfTheNode(t *testing.T) {
 		want      trial.Class
 	}{
 		"empty":                 {},
-		"with a file system":    {format: true, want: trial.TargetHoldsData},
+		"with a file system":    {format: true, want: reason.TargetHoldsData},
 		"an old one, generated": {format: true, generated: true},
 	} {
 		t.Run(name, func(t *testing.T) {

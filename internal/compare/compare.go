@@ -8,6 +8,7 @@ import (
 
 	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/suggest"
 )
 
 // Verdict on a metric, or on all of them.
@@ -78,13 +79,13 @@ type Metric struct {
 }
 
 // Summaries compares second with first. maxRegression is at least 0 and below 1. An
-// error says that there is nothing to compare.
+// error reports that there is nothing to compare.
 func Summaries(first, second result.Summary, maxRegression float64) (Comparison, error) {
-	c := Comparison{MaxRegression: maxRegression, Notes: append(notes("the first", first), notes("the second", second)...)}
+	c := Comparison{MaxRegression: maxRegression, Notes: append(notes("the first run", first), notes("the second run", second)...)}
 	pairs, onlyFirst, onlySecond := match(first.Rows, second.Rows)
 	c.OnlyInFirst, c.OnlyInSecond = onlyFirst, onlySecond
 	if len(pairs) == 0 {
-		return c, fmt.Errorf("they have no row in common: the first has %s, the second %s", list(first.Rows), list(second.Rows))
+		return c, fmt.Errorf("they have no row in common: the first run has %s, the second %s", list(first.Rows), list(second.Rows))
 	}
 	compared := 0
 	for _, p := range pairs {
@@ -127,13 +128,13 @@ func (c Comparison) verdict() Verdict {
 func notes(which string, s result.Summary) []string {
 	var out []string
 	if s.Imported != nil {
-		out = append(out, fmt.Sprintf("%s was imported from the output of %s: nothing is known of where it was measured", which, s.Imported.Tool))
+		out = append(out, fmt.Sprintf("%s was imported from the output of %s: where it was measured is unknown", which, s.Imported.Tool))
 	}
 	if s.Stored < s.Planned {
-		out = append(out, fmt.Sprintf("%s has %d of its %d trials", which, s.Stored, s.Planned))
+		out = append(out, fmt.Sprintf("%s has only %d of %s", which, s.Stored, suggest.Count(s.Planned, "trial")))
 	}
 	for _, worker := range slices.Sorted(maps.Keys(s.Failures)) {
-		out = append(out, fmt.Sprintf("%s: on %s something failed: %s", which, worker, s.Failures[worker].Message))
+		out = append(out, fmt.Sprintf("%s: worker %s failed: %s", which, worker, s.Failures[worker].Message))
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/suggest"
 )
 
 // Direction is which way a metric gets better.
@@ -60,7 +61,7 @@ func metric(name string, first, second result.Estimate, maxRegression float64) M
 	case within:
 		m.Verdict = NoWorse
 	default:
-		m.Reason = "the interval has both sides of the limit in it: measure more trials, or allow more"
+		m.Reason = "the interval includes the limit: run more trials, or raise the limit"
 	}
 	return m
 }
@@ -71,13 +72,13 @@ func interval(first, second result.Estimate) (low, high float64, reason string) 
 	for _, e := range []struct {
 		which string
 		result.Estimate
-	}{{"the first", first}, {"the second", second}} {
+	}{{"the first run", first}, {"the second run", second}} {
 		if e.N < minTrials || e.Low == nil || e.High == nil {
-			return 0, 0, fmt.Sprintf("n < %d: %s has %d trials, which is too few for an interval", minTrials, e.which, e.N)
+			return 0, 0, fmt.Sprintf("n < %d: %s has only %s, too few for an interval", minTrials, e.which, suggest.Count(e.N, "trial"))
 		}
 	}
 	if *first.Low <= 0 {
-		return 0, 0, "the first's interval reaches 0: there is no ratio"
+		return 0, 0, "the interval of the first run includes 0, so there is no ratio"
 	}
 	return *second.Low / *first.High, *second.High / *first.Low, ""
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/device/devicetest"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
@@ -48,19 +49,23 @@ func TestDevicesThatHoldSomethingAreRefused(t *testing.T) {
 		generated     trial.Class // what becomes of it if it was made for the run
 	}{
 		"an empty device":    {path: free},
-		"a file system":      {path: formatted, class: trial.TargetHoldsData, message: "ext4 with the label precious"},
-		"a partition table":  {path: partitioned, class: trial.TargetHoldsData, message: "a partition table (dos)"},
-		"swap":               {path: swap, class: trial.TargetHoldsData, message: "swap"},
-		"several signatures": {path: several, class: trial.TargetHoldsData},
-		"a mounted device":   {path: mounted, class: trial.TargetUnusable, message: "mounted or in use", generated: trial.TargetUnusable},
-		"a held device":      {path: held, class: trial.TargetUnusable, message: "mounted or in use", generated: trial.TargetUnusable},
-		"a file":             {path: file, class: trial.TargetUnusable, message: "not a block device", generated: trial.TargetUnusable},
-		"a character device": {path: "/dev/null", class: trial.TargetUnusable, generated: trial.TargetUnusable},
-		"nothing":            {path: "/dev/nonexistent", class: trial.TargetUnusable, generated: trial.TargetUnusable},
+		"a file system":      {path: formatted, class: reason.TargetHoldsData, message: "ext4 with the label precious"},
+		"a partition table":  {path: partitioned, class: reason.TargetHoldsData, message: "a partition table (dos)"},
+		"swap":               {path: swap, class: reason.TargetHoldsData, message: "swap"},
+		"several signatures": {path: several, class: reason.TargetHoldsData},
+		"a mounted device":   {path: mounted, class: reason.TargetUnusable, message: "mounted or in use", generated: reason.TargetUnusable},
+		"a held device":      {path: held, class: reason.TargetUnusable, message: "mounted or in use", generated: reason.TargetUnusable},
+		"a file":             {path: file, class: reason.TargetUnusable, message: "not a block device", generated: reason.TargetUnusable},
+		"a character device": {path: "/dev/null", class: reason.TargetUnusable, generated: reason.TargetUnusable},
+		"nothing":            {path: "/dev/nonexistent", class: reason.TargetUnusable, generated: reason.TargetUnusable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for generated, want := range map[bool]trial.Class{false: c.class, true: c.generated} {
-				claim, err := Claim(t.Context(), c.path, generated, field)
+				history := Foreign
+				if generated {
+					history = New
+				}
+				claim, err := Claim(t.Context(), c.path, history, field)
 				if err == nil {
 					_ = claim.Close()
 				}
@@ -77,6 +82,56 @@ func TestDevicesThatHoldSomethingAreRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// scribble writes to a device, as somebody without a file system does.
+func scribble(t *testing.T, path string, at int64, n int) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY|unix.O_SYNC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte(strings.Repeat("precious", n/8)), at); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDataWithoutASignatureIsRefusedUnlessABenchmarkHasLeftIt(t *testing.T) {
+	const size = 256 << 20
+	path := devicetest.Loop(t, size)
+	claim := func(history History, want string) {
+		t.Helper()
+		c, err := Claim(t.Context(), path, history, field)
+		if err == nil {
+			err = c.Close()
+		}
+		f, _ := errors.AsType[*trial.Failure](err)
+		switch {
+		case want == "" && err != nil:
+			t.Errorf("refused: %v", err)
+		case want != "" && (f == nil || f.Class != reason.TargetHoldsData || f.Field != field || !strings.Contains(f.Message, want) || !strings.Contains(f.Remedy, "blkdiscard --zeroout")):
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	const unknown, since = "data that storagebench has not written", "data that was written after the last benchmark"
+	for name, at := range map[string]int64{"the first block": 0, "the first MiB": 64 << 10, "the last MiB": size - 4096} {
+		scribble(t, path, at, 4096)
+		t.Log(name)
+		claim(Foreign, unknown)
+		devicetest.Run(t, "blkdiscard", "--zeroout", path)
+	}
+	scribble(t, path, 32<<20, 192<<20) // three quarters of it
+	claim(Foreign, unknown)
+	claim(Resumed, "") // which leaves its marker
+	claim(Foreign, "")
+	claim(Foreign, "")
+	scribble(t, path, 8192, 4096)
+	claim(Foreign, since)
+	claim(Resumed, "")
+	claim(Foreign, "")
 }
 
 // writePartitionTable writes a master boot record with one Linux partition.
@@ -100,7 +155,7 @@ func writePartitionTable(t *testing.T, path string) {
 func TestAClaimedDeviceCannotBeMounted(t *testing.T) {
 	path := devicetest.Loop(t, 64<<20)
 	devicetest.Run(t, "mkfs.ext4", "-q", path)
-	claim, err := Claim(t.Context(), path, true, field)
+	claim, err := Claim(t.Context(), path, New, field)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,21 +11,42 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
 )
 
+// History is what is known of a device before it is looked at.
+type History int
+
+// Histories of a device.
+const (
+	Foreign History = iota // nothing: whatever is on it may be somebody's
+	New                    // it was made for this run
+	Resumed                // an earlier attempt of this worker has claimed it, and was killed
+)
+
+// CheckBlock returns a *trial.Failure unless the path is that of a block device.
+func CheckBlock(path, field string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return unusable(field, err.Error(), "give the path of a block device", err)
+	}
+	if info.Mode()&os.ModeDevice == 0 || info.Mode()&os.ModeCharDevice != 0 {
+		err := fmt.Errorf("%s is not a block device", path)
+		return unusable(field, err.Error(), "give the path of a block device", err)
+	}
+	return nil
+}
+
 // Claim opens a block device for a benchmark that overwrites it and keeps it from
 // being mounted until the result is closed. It fails with a *trial.Failure if the
-// path is no block device, if the kernel or another program holds it, or, unless
-// the device was generated for the run, if a signature is found on it. field is
-// the field of the spec that names the device.
-func Claim(ctx context.Context, path string, generated bool, field string) (io.Closer, error) {
-	info, err := os.Stat(path)
-	if err != nil || info.Mode()&os.ModeDevice == 0 || info.Mode()&os.ModeCharDevice != 0 {
-		if err == nil {
-			err = fmt.Errorf("%s is not a block device", path)
-		}
-		return nil, unusable(field, err.Error(), "give the path of a block device", err)
+// path is no block device, if the kernel or another program holds it, or, depending on
+// the history, if a signature or other data is found on it. field is the field of the
+// spec that names the device. Closing it leaves a marker on a device that is not New, so
+// that the next benchmark is accepted.
+func Claim(ctx context.Context, path string, history History, field string) (io.Closer, error) {
+	if err := CheckBlock(path, field); err != nil {
+		return nil, err
 	}
 	// O_EXCL on a block device fails if it, or a partition of it, is mounted or a
 	// part of device mapper, md or the like.
@@ -39,16 +60,29 @@ func Claim(ctx context.Context, path string, generated bool, field string) (io.C
 		return nil, unusable(field, path+": "+err.Error(), "see the kernel's log on the node", err)
 	}
 	file := os.NewFile(uintptr(fd), path)
-	if !generated {
-		if err := refuseSignature(ctx, path, field); err != nil {
-			return nil, errors.Join(err, file.Close())
-		}
+	if history == New {
+		return file, nil
 	}
-	return file, nil
+	err = refuseSignature(ctx, path, field)
+	if err == nil && history == Foreign {
+		err = refuseContent(file, path, field)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return &claim{File: file}, nil
+}
+
+// claim is a claimed device that is somebody's own.
+type claim struct{ *os.File }
+
+// Close leaves a marker on the device.
+func (c *claim) Close() error {
+	return errors.Join(leaveMarker(c.File), c.File.Close())
 }
 
 func unusable(field, message, remedy string, err error) error {
-	return &trial.Failure{Class: trial.TargetUnusable, Field: field, Message: message, Remedy: remedy, Err: err}
+	return &trial.Failure{Class: reason.TargetUnusable, Field: field, Message: message, Remedy: remedy, Err: err}
 }
 
 // Exit statuses of blkid -p.
@@ -75,7 +109,7 @@ func refuseSignature(ctx context.Context, path, field string) error {
 		return unusable(field, fmt.Sprintf("it cannot be told what is on %s: blkid: %v", path, err), "install util-linux, or use the runner's image, which has it", err)
 	}
 	return &trial.Failure{
-		Class:   trial.TargetHoldsData,
+		Class:   reason.TargetHoldsData,
 		Field:   field,
 		Message: fmt.Sprintf("%s holds %s, and a benchmark would overwrite it", path, found),
 		Remedy:  fmt.Sprintf("if nothing on it is needed, erase it with: wipefs -a %s", path),

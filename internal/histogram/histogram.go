@@ -63,10 +63,21 @@ func (h *Histogram) Merge(other *Histogram) {
 	if h.counts == nil {
 		h.counts = make(map[int]uint64, len(other.counts))
 	}
+	// What others wrote may count up to the end of uint64. Such counts are forged, and
+	// stay at the end rather than begin anew.
 	for i, n := range other.counts {
+		n = min(n, math.MaxUint64-h.total)
 		h.counts[i] += n
+		h.total += n
 	}
-	h.total += other.total
+}
+
+// Buckets returns how many buckets hold a value.
+func (h *Histogram) Buckets() int {
+	if h == nil {
+		return 0
+	}
+	return len(h.counts)
 }
 
 // Count returns the number of values.

@@ -9,8 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/stats"
+	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -51,7 +53,7 @@ type table struct {
 type parser struct {
 	tool  string
 	parse func([]byte) ([]table, error)
-	// looksLike says whether a text may be that tool's.
+	// looksLike reports whether a text may be that tool's.
 	looksLike func(string) bool
 	// wants is what the tool must be asked to print.
 	wants string
@@ -92,7 +94,7 @@ func Summary(files []File, o Options) (result.Summary, error) {
 	all := parsers()
 	i := slices.IndexFunc(all, func(p parser) bool { return p.tool == o.Tool })
 	if i < 0 {
-		return result.Summary{}, invalid(fmt.Sprintf("there is no parser for the output of %q", o.Tool), "use one of: "+strings.Join(Tools(), ", "))
+		return result.Summary{}, invalid(fmt.Sprintf("there is no parser for the output of %q", o.Tool), suggest.Remedy(o.Tool, Tools()))
 	}
 	f := folder{options: o, howOnly: map[string]bool{}, trials: map[string][]*result.Trial{}, imported: result.Imported{Tool: o.Tool, Files: []result.ImportedFile{}}}
 	if f.options.Workload == "" {
@@ -114,7 +116,7 @@ func Summary(files []File, o Options) (result.Summary, error) {
 // read refuses what the parser refuses, and says whose output it may be instead.
 func (p parser) read(file File) ([]table, error) {
 	if len(bytes.TrimSpace(file.Content)) == 0 {
-		return nil, invalid(file.Name+": the file is empty", "give "+p.wants)
+		return nil, invalid(file.Name+": the file is empty", "provide "+p.wants)
 	}
 	tables, err := p.parse(file.Content)
 	if err == nil {
@@ -122,7 +124,7 @@ func (p parser) read(file File) ([]table, error) {
 	}
 	f, ok := errors.AsType[*trial.Failure](err)
 	if !ok {
-		f = invalid(err.Error(), "give "+p.wants)
+		f = invalid(err.Error(), "provide "+p.wants)
 	}
 	f.Message = file.Name + ": " + f.Message
 	head := string(file.Content[:min(len(file.Content), 64<<10)])
@@ -135,7 +137,7 @@ func (p parser) read(file File) ([]table, error) {
 }
 
 func invalid(message, remedy string) *trial.Failure {
-	return &trial.Failure{Class: trial.InvalidSpec, Message: message, Remedy: remedy}
+	return &trial.Failure{Class: reason.InvalidSpec, Message: message, Remedy: remedy}
 }
 
 // stem is what the names of files have in common, without what tells repeats apart:
@@ -242,7 +244,7 @@ func (f *folder) summary(preset string) result.Summary {
 	s.Planned = s.Stored
 	// Of workers that were never there, nothing is known.
 	s.Environment, s.Attempts = map[string]*result.Environment{}, map[string][]result.Attempt{}
-	f.imported.Notes = append([]string{"nothing is known of the machine, its devices and its caches, nor whether these were all the runs that were made"}, f.imported.Notes...)
+	f.imported.Notes = append([]string{"the machine, its devices and its caches are unknown, and so is whether these are all the runs"}, f.imported.Notes...)
 	s.Imported = &f.imported
 	return s
 }

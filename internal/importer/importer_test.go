@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -45,7 +46,7 @@ func TestFilesOfOneToolAreRepeats(t *testing.T) {
 	if e := row.Metrics["read.iops"]; e.Median != 350 || e.Low == nil || *e.Low != 100 || *e.High != 600 {
 		t.Errorf("%+v", e)
 	}
-	if len(s.Environment) != 0 || !strings.Contains(s.Imported.Notes[0], "nothing is known") || !s.FinishedAt.Equal(time.Unix(1e9, 0)) {
+	if len(s.Environment) != 0 || !strings.Contains(s.Imported.Notes[0], "are unknown") || !s.FinishedAt.Equal(time.Unix(1e9, 0)) {
 		t.Errorf("%+v", s)
 	}
 	again, _ := Summary(files, Options{Tool: "fio"})
@@ -189,12 +190,12 @@ func TestWrongInputIsNamedWithWhatWasExpected(t *testing.T) {
 		"an empty report":          {"postmark", "", []string{"f.out: the file is empty", "the report that PostMark prints"}},
 		"PostMark's output to fio": {"fio", string(postmark), []string{"f.out: ", "looks like the output of postmark: use --tool postmark"}},
 		"fio's output to PostMark": {"postmark", string(fioFile("x", fioJob("a", 0, 1)).Content), []string{"f.out: ", "use --tool fio"}},
-		"fio's text for people":    {"fio", "a: (g=0): rw=read, ioengine=psync\nfio-3.33\n clat (usec): min=1\nRun status group 0\n", []string{"for people", "--output-format=json+"}},
-		"a report cut short":       {"postmark", string(postmark[:700]), []string{"f.out: PostMark's report is cut short", "at the end of a run"}},
+		"fio's text for people":    {"fio", "a: (g=0): rw=read, ioengine=psync\nfio-3.33\n clat (usec): min=1\nRun status group 0\n", []string{"human-readable", "--output-format=json+"}},
+		"a report cut short":       {"postmark", string(postmark[:700]), []string{"f.out: PostMark's report is incomplete", "at the end of a run"}},
 	} {
 		_, err := Summary([]File{{Name: "f.out", Content: []byte(c.content)}}, Options{Tool: c.tool})
 		f, ok := errors.AsType[*trial.Failure](err)
-		if !ok || f.Class != trial.InvalidSpec {
+		if !ok || f.Class != reason.InvalidSpec {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}

@@ -104,7 +104,7 @@ func setNumber(m result.Metrics, name, unit, text string) error {
 func postmarkNumber(text string) (float64, error) {
 	const digits = 32
 	if len(text) > digits {
-		return 0, fmt.Errorf("a number of %d digits", len(text))
+		return 0, fmt.Errorf("a number with %d digits is too long", len(text))
 	}
 	return strconv.ParseFloat(text, 64)
 }
@@ -140,8 +140,8 @@ var (
 // postmarkNotes hold for every report.
 var postmarkNotes = []string{
 	"PostMark counts whole seconds and cuts off rates: those of a short run are coarse",
-	"PostMark counts transactions that found nothing to do: rates of storagebench's own leave them out",
-	"PostMark syncs nothing: what it has written may have been in memory when it ended",
+	"PostMark counts transactions that found nothing to do: storagebench's own rates leave them out",
+	"PostMark syncs nothing: its data may still have been in memory when it ended",
 }
 
 // parsePostmark reads every report in the text. A report's name is the location that
@@ -174,9 +174,9 @@ func parsePostmark(output []byte) ([]table, error) {
 	case len(tables) > 0:
 		return tables, nil
 	case postmarkTerse.Match(output):
-		return nil, invalid("it is PostMark's terse report", "run PostMark with: set report verbose")
+		return nil, invalid("this is PostMark's terse report", "run PostMark with: set report verbose")
 	default:
-		return nil, errors.New("there is no report of PostMark in it")
+		return nil, errors.New("the file contains no report of PostMark")
 	}
 }
 
@@ -187,7 +187,7 @@ func readReport(lines []string, i int, wanted []postmarkLine, m result.Metrics) 
 			i++
 		}
 		if i == len(lines) {
-			return 0, fmt.Errorf("PostMark's report is cut short: after %d of its %d lines", k, len(wanted))
+			return 0, fmt.Errorf("PostMark's report is incomplete: it ends after %d of %d lines", k, len(wanted))
 		}
 		g := want.pattern.FindStringSubmatch(strings.TrimSpace(lines[i]))
 		if g == nil {

@@ -3,6 +3,7 @@ package jobspec
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -42,6 +43,31 @@ type Settings struct {
 	Image            string
 	ImagePullPolicy  corev1.PullPolicy
 	ImagePullSecrets []string
+	// MemoryLimit and EphemeralStorageLimit of a worker; zero: DefaultMemoryLimit and
+	// DefaultEphemeralStorageLimit. The number of its processes cannot be limited by a Pod,
+	// only by the kubelet (podPidsLimit).
+	MemoryLimit           resource.Quantity
+	EphemeralStorageLimit resource.Quantity
+	// HostPaths are the directories of nodes below which targets may be.
+	HostPaths []string
+}
+
+// Defaults of Settings.
+const (
+	DefaultMemoryLimit           = "2Gi"
+	DefaultEphemeralStorageLimit = "2Gi"
+)
+
+// limits of a worker's container.
+func (s Settings) limits() corev1.ResourceList {
+	memory, storage := s.MemoryLimit, s.EphemeralStorageLimit
+	if memory.IsZero() {
+		memory = resource.MustParse(DefaultMemoryLimit)
+	}
+	if storage.IsZero() {
+		storage = resource.MustParse(DefaultEphemeralStorageLimit)
+	}
+	return corev1.ResourceList{corev1.ResourceMemory: memory, corev1.ResourceEphemeralStorage: storage}
 }
 
 // Input is all that a worker's objects depend on.
@@ -51,6 +77,9 @@ type Input struct {
 	Worker   trial.Worker
 	// Target of the worker.
 	Target trial.Target
+	// GrantDigest is that of the document in the worker's Secret, which the operator
+	// therefore signs before it makes the Job.
+	GrantDigest string
 	// Owner is the benchmark's owner reference.
 	Owner metav1.OwnerReference
 	// Tolerations of the Pod.
@@ -64,6 +93,9 @@ func Job(in Input) (*batchv1.Job, error) {
 	_, digest, err := in.Plan.Encode()
 	if err != nil {
 		return nil, err
+	}
+	if in.GrantDigest == "" {
+		return nil, fmt.Errorf("jobspec: worker %s: no digest of its grant", in.Worker.Name)
 	}
 	labels := Labels(in.Plan, in.Worker)
 	return &batchv1.Job{
@@ -129,18 +161,24 @@ func podSpec(in Input, digest string) corev1.PodSpec {
 			"--plan", planDir + "/" + planFile,
 			"--plan-digest", digest,
 			"--worker", in.Worker.Name,
-			"--target-path", path,
+			"--target-path", targetPath(in, path),
 			"--grant", grantDir + "/" + grantFile,
+			"--grant-digest", in.GrantDigest,
 			"--spool", workDir + "/spool",
 			"--scratch", workDir + "/scratch",
 			"--receipt", corev1.TerminationMessagePathDefault,
 			"--timeout", strconv.Itoa(int(in.Timeout.Seconds())) + "s",
 		},
 		SecurityContext: containerSecurity(in.Plan, in.Target.Source),
-		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
-			corev1.ResourceCPU:    resource.MustParse("100m"),
-			corev1.ResourceMemory: resource.MustParse("64Mi"),
-		}},
+		Resources: corev1.ResourceRequirements{
+			// Without a request, each would be the limit.
+			Requests: corev1.ResourceList{
+				corev1.ResourceCPU:              resource.MustParse("100m"),
+				corev1.ResourceMemory:           resource.MustParse("64Mi"),
+				corev1.ResourceEphemeralStorage: resource.MustParse("64Mi"),
+			},
+			Limits: in.Settings.limits(),
+		},
 		VolumeMounts: []corev1.VolumeMount{
 			{Name: "plan", MountPath: planDir, ReadOnly: true},
 			{Name: "grant", MountPath: grantDir, ReadOnly: true},
@@ -164,13 +202,12 @@ func podSpec(in Input, digest string) corev1.PodSpec {
 		Tolerations:                   in.Tolerations,
 		Affinity:                      onNode(in.Worker.Node),
 		SecurityContext:               podSecurity(in.Plan, in.Target),
-		// For the host's own zfs program, which must fit the host's kernel.
-		HostPID:    in.Plan.SetsTunables(),
-		Containers: []corev1.Container{container},
+		HostPID:                       needsHostPrograms(in.Plan),
+		Containers:                    []corev1.Container{container},
 		Volumes: []corev1.Volume{
 			{Name: "plan", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}},
-			{Name: "grant", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name, DefaultMode: new(int32(0o440))}}},
-			{Name: "work", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+			{Name: "grant", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name, DefaultMode: new(int32(0o444))}}},
+			{Name: "work", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(in.Settings.limits()[corev1.ResourceEphemeralStorage])}}},
 			{Name: "target", VolumeSource: targetVolume(in)},
 		},
 	}
@@ -197,7 +234,8 @@ func pullSecrets(s Settings) (references []corev1.LocalObjectReference) {
 func targetVolume(in Input) corev1.VolumeSource {
 	switch in.Target.Source {
 	case trial.HostPath:
-		return corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: in.Target.Ref, Type: new(corev1.HostPathDirectory)}}
+		root, _ := in.Settings.hostRoot(in.Target.Ref)
+		return corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: root, Type: new(corev1.HostPathDirectory)}}
 	case trial.BlockDevice:
 		return corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: in.Target.Ref, Type: new(corev1.HostPathBlockDev)}}
 	case trial.PersistentVolumeClaim:
@@ -205,6 +243,34 @@ func targetVolume(in Input) corev1.VolumeSource {
 	default:
 		return claimVolume(Name(in.Plan, in.Worker))
 	}
+}
+
+// targetPath is the target's path in the container, in which the volume is mounted at one.
+func targetPath(in Input, mounted string) string {
+	if in.Target.Source == trial.HostPath {
+		if _, below := in.Settings.hostRoot(in.Target.Ref); below != "" {
+			return mounted + "/" + below
+		}
+	}
+	return mounted
+}
+
+// hostRoot splits the path of a target into the directory that the operator allows and what
+// is below it. The kubelet follows every link on the way to what it mounts, as root, and a
+// tenant may have put one below the allowed directory. So that is mounted, which is not the
+// tenant's, and the worker goes the rest of the way, inside the container and through no link.
+func (s Settings) hostRoot(target string) (root, below string) {
+	for _, allowed := range s.HostPaths {
+		allowed = strings.TrimSuffix(allowed, "/")
+		rest, ok := strings.CutPrefix(target+"/", allowed+"/")
+		if ok && allowed != "" && len(allowed) > len(root) {
+			root, below = allowed, strings.TrimSuffix(rest, "/")
+		}
+	}
+	if root == "" {
+		return target, ""
+	}
+	return root, below
 }
 
 func claimVolume(claim string) corev1.VolumeSource {
@@ -230,10 +296,21 @@ func podSecurity(p *trial.Plan, target trial.Target) *corev1.PodSecurityContext 
 		RunAsNonRoot:   new(true),
 		RunAsUser:      new(nonRoot),
 		RunAsGroup:     new(nonRoot),
-		FSGroup:        new(nonRoot),
 		SeccompProfile: seccomp,
-		// Always would change the owner of every file of an existing claim.
-		FSGroupChangePolicy: new(corev1.FSGroupChangeOnRootMismatch),
+	}
+	if target.RunAsUser != nil {
+		security.RunAsUser = target.RunAsUser
+	}
+	switch {
+	case target.FSGroup != nil:
+		security.FSGroup = target.FSGroup
+	case target.Source == trial.StorageClass:
+		security.FSGroup = new(nonRoot)
+	}
+	// An fsGroup changes group and mode of every file on a volume. So an existing claim gets
+	// none, unless its user has chosen one.
+	if security.FSGroup != nil {
+		security.FSGroupChangePolicy = new(corev1.FSGroupChangeOnRootMismatch)
 	}
 	if target.Mode == trial.Block {
 		security.SupplementalGroups = []int64{diskGroup}
@@ -252,6 +329,21 @@ func containerSecurity(p *trial.Plan, source trial.Source) *corev1.SecurityConte
 		ReadOnlyRootFilesystem:   new(true),
 		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 	}
+}
+
+// needsHostPrograms reports whether the worker runs programs of the host in its mount
+// namespace, for which it needs the host's process IDs: zfs and zpool, which must fit the
+// kernel's module, hdparm and nvme. A setting of disks needs zpool too, as the target may be
+// on ZFS. Sysctls and parameters of a module are files.
+func needsHostPrograms(p *trial.Plan) bool {
+	for _, v := range p.Variants {
+		for _, t := range v.Tunables {
+			if !strings.HasPrefix(t.Name, "vm.") && !strings.HasPrefix(t.Name, "zfs.module.") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // NeedsHost says whether a target is a path of the node, for which a Pod needs

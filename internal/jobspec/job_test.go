@@ -25,7 +25,7 @@ func input(target trial.Target) Input {
 			Benchmark: trial.Benchmark{Namespace: "lab", Name: strings.Repeat("b", 52), UID: "u-1"},
 			Run:       "g1-x", Targets: []trial.Target{target}, Workers: []trial.Worker{worker},
 		},
-		Worker: worker, Target: target,
+		Worker: worker, Target: target, GrantDigest: "sha256:aa",
 		Owner:   metav1.OwnerReference{APIVersion: "storagebench.io/v1alpha1", Kind: "StorageBenchmark", Name: "b", UID: "u-1"},
 		Timeout: time.Hour,
 	}
@@ -144,10 +144,18 @@ func TestVolumesAndDevices(t *testing.T) {
 	if v := existing.Volumes[3].PersistentVolumeClaim; v == nil || v.ClaimName != "db-0" {
 		t.Errorf("an existing claim is given as %+v", v)
 	}
-	if *existing.SecurityContext.FSGroupChangePolicy != corev1.FSGroupChangeOnRootMismatch {
-		t.Error("every file of an existing claim would change its group")
-	}
 	host := job(t, trial.Target{Source: trial.HostPath, Mode: trial.Filesystem, Ref: "/tank"}).Spec.Template.Spec
+	for _, c := range []struct{ target, mounted, path string }{
+		{"/tank/bench", "/tank/bench", targetDir},
+		{"/tank/bench/a/b", "/tank/bench", targetDir + "/a/b"},
+		{"/tank/bench/deep/a", "/tank/bench/deep", targetDir + "/a"},
+		{"/tank/benches", "/tank/benches", targetDir},
+	} {
+		in := Input{Settings: Settings{HostPaths: []string{"/tank/bench/", "/tank/bench/deep"}}, Target: trial.Target{Source: trial.HostPath, Ref: c.target}}
+		if v, path := targetVolume(in), targetPath(in, targetDir); v.HostPath.Path != c.mounted || path != c.path {
+			t.Errorf("%s: %s is mounted and %s measured", c.target, v.HostPath.Path, path)
+		}
+	}
 	if v := host.Volumes[3].HostPath; v == nil || *v.Type != corev1.HostPathDirectory {
 		t.Errorf("a host path must exist, and not be made: %+v", v)
 	}
@@ -185,14 +193,24 @@ func TestAPodThatWasKilledIsReplacedAndOneThatFailedIsNot(t *testing.T) {
 	}
 }
 
-func TestARestoreIsToldOfNothingButTheJournal(t *testing.T) {
-	settings := Settings{Image: "storagebench:1", ImagePullSecrets: []string{"registry"}}
-	job := RestoreJob(settings, "storagebench-system", "node-a")
-	spec := job.Spec.Template.Spec
-	if job.Namespace != "storagebench-system" || job.Name != RestoreName("node-a") || RestoreName("node-a") == RestoreName("node-b") {
-		t.Errorf("it is %s/%s", job.Namespace, job.Name)
+func TestARestoreIsToldWhatMayStandInTheJournal(t *testing.T) {
+	job, err := RestoreJob(Restore{
+		Settings:  Settings{Image: "storagebench:1", ImagePullSecrets: []string{"registry"}},
+		Namespace: "restore", Node: "node-a", Record: "uid-1",
+		Permit: []trial.Tunable{{Name: "block.queue.nomerges", Devices: []string{"loop*"}}},
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	want := []string{"restore", "--journal", JournalDir, "--host-programs"}
+	spec := job.Spec.Template.Spec
+	if job.Namespace != "restore" || job.Labels[LabelRecord] != "uid-1" || spec.Affinity == nil {
+		t.Errorf("it is %+v", job.ObjectMeta)
+	}
+	names := map[string]bool{job.Name: true, RestoreName("uid-1", 1): true, RestoreName("uid-2", 0): true}
+	if len(names) != 3 || len(job.Name) > 63 {
+		t.Errorf("Jobs of different records and attempts share a name: %v", names)
+	}
+	want := []string{"restore", "--journal", JournalDir, "--host-programs", "--permit", `[{"name":"block.queue.nomerges","value":"","devices":["loop*"]}]`}
 	if c := spec.Containers[0]; !slices.Equal(c.Args, want) || !*c.SecurityContext.Privileged || len(c.Env) != 0 || len(spec.Volumes) != 1 {
 		t.Errorf("the container is %+v", c)
 	}
@@ -215,6 +233,84 @@ func TestOnlyAPlanWithTunablesGetsPrivilegesAndTheJournal(t *testing.T) {
 		privileged := spec.Containers[0].SecurityContext.Privileged
 		if got := privileged != nil && *privileged; got != tunables || spec.HostPID != tunables || slices.Contains(spec.Containers[0].Args, "--journal") != tunables {
 			t.Errorf("tunables %v: privileged %v, hostPID %v, %v", tunables, got, spec.HostPID, spec.Containers[0].Args)
+		}
+	}
+}
+
+func TestTheArgumentsCarryTheGrantsDigest(t *testing.T) {
+	args := job(t, trial.Target{Source: trial.StorageClass}).Spec.Template.Spec.Containers[0].Args
+	at := slices.Index(args, "--grant-digest")
+	if at < 0 || at+1 == len(args) || args[at+1] != "sha256:aa" {
+		t.Errorf("arguments: %q", args)
+	}
+	in := input(trial.Target{Source: trial.StorageClass})
+	in.GrantDigest = ""
+	if _, err := Job(in); err == nil {
+		t.Error("a Job without the digest of its grant was built")
+	}
+}
+
+func TestNothingOnAnExistingClaimIsChanged(t *testing.T) {
+	for name, c := range map[string]struct {
+		target     trial.Target
+		user       int64
+		group      *int64
+		wantPolicy bool
+	}{
+		"a generated volume":           {trial.Target{Source: trial.StorageClass}, nonRoot, new(nonRoot), true},
+		"an existing claim":            {trial.Target{Source: trial.PersistentVolumeClaim, Ref: "db"}, nonRoot, nil, false},
+		"an existing claim, its user":  {trial.Target{Source: trial.PersistentVolumeClaim, Ref: "db", RunAsUser: new(int64(999))}, 999, nil, false},
+		"an existing claim, its group": {trial.Target{Source: trial.PersistentVolumeClaim, Ref: "db", FSGroup: new(int64(998))}, nonRoot, new(int64(998)), true},
+	} {
+		c.target.Mode = trial.Filesystem
+		j := job(t, c.target)
+		spec := j.Spec.Template.Spec
+		s := spec.SecurityContext
+		if *s.RunAsUser != c.user || (s.FSGroup == nil) != (c.group == nil) || s.FSGroup != nil && *s.FSGroup != *c.group || (s.FSGroupChangePolicy != nil) != c.wantPolicy {
+			t.Errorf("%s: %+v", name, s)
+		}
+		// Without an fsGroup, the grant belongs to root.
+		if *spec.Volumes[1].Secret.DefaultMode&0o004 == 0 {
+			t.Errorf("%s: the worker cannot read its grant", name)
+		}
+		if level(t, j) != podsecurity.LevelRestricted {
+			t.Errorf("%s needs more than restricted", name)
+		}
+	}
+}
+
+func TestAWorkerIsLimited(t *testing.T) {
+	for name, want := range map[string]string{"the default": "2Gi", "the operator's": "512Mi"} {
+		in := input(trial.Target{Source: trial.StorageClass, Mode: trial.Filesystem})
+		if name != "the default" {
+			in.Settings.MemoryLimit, in.Settings.EphemeralStorageLimit = resource.MustParse(want), resource.MustParse(want)
+		}
+		j, err := Job(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := j.Spec.Template.Spec
+		limits := spec.Containers[0].Resources.Limits
+		for _, got := range []string{limits.Memory().String(), limits.StorageEphemeral().String(), spec.Volumes[2].EmptyDir.SizeLimit.String()} {
+			if got != want {
+				t.Errorf("%s: %s, want %s", name, got, want)
+			}
+		}
+		if r := spec.Containers[0].Resources.Requests; r.StorageEphemeral().String() == want || r.Memory().String() == want {
+			t.Errorf("%s: the worker requests its limit: %v", name, r)
+		}
+	}
+}
+
+func TestTheHostsProcessesAreSeenOnlyForItsPrograms(t *testing.T) {
+	for name, want := range map[string]bool{
+		"vm.dirty_ratio": false, "zfs.module.zfs_arc_max": false, "zfs.dataset.sync": true, "ata.write_cache": true, "block.queue.scheduler": true,
+	} {
+		in := input(trial.Target{Source: trial.StorageClass, Mode: trial.Filesystem})
+		in.Plan.Variants = []trial.Variant{{Name: "v", Tunables: []trial.Tunable{{Name: name, Value: "1"}}}}
+		j, err := Job(in)
+		if err != nil || j.Spec.Template.Spec.HostPID != want {
+			t.Errorf("%s: hostPID %v, %v", name, j.Spec.Template.Spec.HostPID, err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package jobspec
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -16,6 +17,10 @@ const (
 	LabelWorker    = "storagebench.io/worker"
 )
 
+// AnnotationComplete stands on a Job once all that it needs has been made. A suspended Job
+// without it is one whose preparation was interrupted.
+const AnnotationComplete = "storagebench.io/complete"
+
 // Labels of a worker's objects.
 func Labels(p *trial.Plan, worker trial.Worker) map[string]string {
 	return map[string]string{
@@ -26,9 +31,25 @@ func Labels(p *trial.Plan, worker trial.Worker) map[string]string {
 	}
 }
 
-// Name of a worker's objects: the benchmark's name, of at most 52 characters, and
-// a hash of what the worker is.
+// A Job's name has at most 63 characters, as it is a label of its Pods.
+const (
+	maxName = 63
+	// hashLength is 128 bits in hexadecimal digits: nobody finds a second input with the
+	// same hash, and so a run whose objects would have the name of another object.
+	hashLength = 32
+)
+
+// Name of a worker's objects: the beginning of the benchmark's name, and a hash of what
+// the worker is.
 func Name(p *trial.Plan, worker trial.Worker) string {
-	sum := sha256.Sum256([]byte(p.Benchmark.UID + "/" + p.Run + "/" + worker.Name))
-	return p.Benchmark.Name + "-" + hex.EncodeToString(sum[:4])
+	prefix := p.Benchmark.Name
+	if limit := maxName - hashLength - 1; len(prefix) > limit {
+		prefix = prefix[:limit]
+	}
+	return strings.TrimRight(prefix, "-.") + "-" + hash(p.Benchmark.UID, p.Run, worker.Name)
+}
+
+func hash(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "/")))
+	return hex.EncodeToString(sum[:])[:hashLength]
 }

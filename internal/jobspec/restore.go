@@ -1,8 +1,9 @@
 package jobspec
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -12,56 +13,87 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// LabelNode names the node of a restore Job, as a hash, since a node's name can be
-// longer than a label.
-const LabelNode = "storagebench.io/node"
+// LabelRecord is on a restore Job and its Pod: the UID of the record that it is for.
+const LabelRecord = "storagebench.io/record"
 
-// RestoreName is the name of the Job that restores a node.
-func RestoreName(node string) string {
-	sum := sha256.Sum256([]byte(node))
-	return "restore-" + hex.EncodeToString(sum[:6])
+// Restore is all that a restore Job depends on.
+type Restore struct {
+	Settings  Settings
+	Namespace string
+	Node      string
+	// Record is the UID of the record, and Attempt counts the Jobs for it from 0: no other
+	// Job has the name, so that none that has ended for something else is taken for it.
+	Record  string
+	Attempt int
+	// Owner is the record, if it exists.
+	Owner []metav1.OwnerReference
+	// Permit are the settings that may stand in the node's journal, with where.
+	Permit []trial.Tunable
 }
 
-// RestoreJob builds the Job that puts back what a node's journal holds. It runs in the
-// operator's namespace, where no tenant can touch it, on that node whatever its taints,
-// and is told nothing of the benchmark: the journal says what to restore.
-func RestoreJob(s Settings, namespace, node string) *batchv1.Job {
-	labels := map[string]string{LabelManagedBy: ManagedBy, LabelNode: RestoreName(node)}
+// RestoreName is the name of the Job of an attempt to restore a node.
+func RestoreName(record string, attempt int) string {
+	return "restore-" + hash(record, strconv.Itoa(attempt))
+}
+
+// RestoreJob builds the Job that puts back what a node's journal holds. It runs in a
+// namespace of the operator's where no tenant can touch it, on that node whatever its
+// taints. The journal says what to restore, and the record which settings may stand in it.
+func RestoreJob(r Restore) (*batchv1.Job, error) {
+	pod, err := RestorePod(r)
+	if err != nil {
+		return nil, err
+	}
 	return &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: RestoreName(node), Labels: labels},
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: RestoreName(r.Record, r.Attempt), Labels: pod.Labels, OwnerReferences: r.Owner},
 		Spec: batchv1.JobSpec{
 			// One that failed is made again by the operator, which says so meanwhile.
 			BackoffLimit:         new(int32(0)),
 			PodReplacementPolicy: new(batchv1.Failed),
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec: corev1.PodSpec{
-					RestartPolicy:                corev1.RestartPolicyNever,
-					AutomountServiceAccountToken: new(false),
-					EnableServiceLinks:           new(false),
-					HostPID:                      true,
-					Affinity:                     onNode(node),
-					Tolerations:                  []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
-					ImagePullSecrets:             pullSecrets(s),
-					SecurityContext:              podSecurity(&trial.Plan{}, trial.Target{Source: trial.HostPath}),
-					Volumes:                      []corev1.Volume{journalVolume()},
-					Containers: []corev1.Container{{
-						Name:            "restore",
-						Image:           s.Image,
-						ImagePullPolicy: s.ImagePullPolicy,
-						Command:         []string{"/usr/local/bin/storagebench"},
-						Args:            []string{"restore", "--journal", JournalDir, "--host-programs"},
-						// What it prints last is what the operator reads.
-						TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
-						SecurityContext:          &corev1.SecurityContext{Privileged: new(true), ReadOnlyRootFilesystem: new(true)},
-						Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
-							corev1.ResourceCPU:    resource.MustParse("10m"),
-							corev1.ResourceMemory: resource.MustParse("32Mi"),
-						}},
-						VolumeMounts: []corev1.VolumeMount{{Name: "journal", MountPath: JournalDir}},
-					}},
-				},
-			},
+			Template:             corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels}, Spec: pod.Spec},
 		},
+	}, nil
+}
+
+// RestorePod builds the Pod of a restore Job by itself, to ask the API server whether it
+// would be admitted.
+func RestorePod(r Restore) (*corev1.Pod, error) {
+	permit := r.Permit
+	if permit == nil {
+		permit = []trial.Tunable{}
 	}
+	permitted, err := json.Marshal(permit)
+	if err != nil {
+		return nil, fmt.Errorf("jobspec: %w", err)
+	}
+	labels := map[string]string{LabelManagedBy: ManagedBy, LabelRecord: r.Record}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: RestoreName(r.Record, r.Attempt), Labels: labels},
+		Spec: corev1.PodSpec{
+			RestartPolicy:                corev1.RestartPolicyNever,
+			AutomountServiceAccountToken: new(false),
+			EnableServiceLinks:           new(false),
+			HostPID:                      true,
+			Affinity:                     onNode(r.Node),
+			Tolerations:                  []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+			ImagePullSecrets:             pullSecrets(r.Settings),
+			SecurityContext:              podSecurity(&trial.Plan{}, trial.Target{Source: trial.HostPath}),
+			Volumes:                      []corev1.Volume{journalVolume()},
+			Containers: []corev1.Container{{
+				Name:            "restore",
+				Image:           r.Settings.Image,
+				ImagePullPolicy: r.Settings.ImagePullPolicy,
+				Command:         []string{"/usr/local/bin/storagebench"},
+				Args:            []string{"restore", "--journal", JournalDir, "--host-programs", "--permit", string(permitted)},
+				// What it prints last is what the operator reads.
+				TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+				SecurityContext:          &corev1.SecurityContext{Privileged: new(true), ReadOnlyRootFilesystem: new(true)},
+				Resources: corev1.ResourceRequirements{
+					Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")},
+					Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("256Mi")},
+				},
+				VolumeMounts: []corev1.VolumeMount{{Name: "journal", MountPath: JournalDir}},
+			}},
+		},
+	}, nil
 }

@@ -10,7 +10,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -66,13 +68,13 @@ func Build(in Input) (*trial.Plan, error) {
 		p.Workloads = append(p.Workloads, workload)
 	}
 	if p.Variants = in.Variants; len(p.Variants) != len(b.Spec.Variants) {
-		return nil, fmt.Errorf("plan: %d variants are permitted of %d", len(p.Variants), len(b.Spec.Variants))
+		return nil, fmt.Errorf("plan: only %d of %d variants are permitted", len(p.Variants), len(b.Spec.Variants))
 	}
 	if cells := len(p.Cells()); cells*int(b.Spec.Trials.Min) > MaxTrials {
-		return nil, invalid("spec.trials.min", fmt.Sprintf("%d workloads and variants × %d trials are %d for each worker, and at most %d are allowed", cells, b.Spec.Trials.Min, cells*int(b.Spec.Trials.Min), MaxTrials), "lower trials.min or split the benchmark")
+		return nil, invalid("spec.trials.min", fmt.Sprintf("%d combinations of workload and variant × %d trials make %d trials per worker; the limit is %d", cells, b.Spec.Trials.Min, cells*int(b.Spec.Trials.Min), MaxTrials), "lower trials.min or split the benchmark")
 	}
 	if n := len(p.Targets) * len(in.Nodes); n > MaxWorkers {
-		return nil, invalid("spec.placement.nodes", fmt.Sprintf("%d targets × %d nodes are %d workers, and at most %d are allowed", len(p.Targets), len(in.Nodes), n, MaxWorkers), "lower placement.nodes or split the benchmark")
+		return nil, invalid("spec.placement.nodes", fmt.Sprintf("%d targets × %d nodes make %d workers; the limit is %d", len(p.Targets), len(in.Nodes), n, MaxWorkers), "lower placement.nodes or split the benchmark")
 	}
 	p.Trials = order(p, int(b.Spec.Trials.Min))
 	for _, node := range in.Nodes {
@@ -95,11 +97,12 @@ func buildTarget(t v1alpha1.Target, mode trial.Mode) (trial.Target, error) {
 		}
 	case t.PersistentVolumeClaim != nil:
 		out.Source, out.Ref = trial.PersistentVolumeClaim, t.PersistentVolumeClaim.ClaimName
+		out.RunAsUser, out.FSGroup = t.PersistentVolumeClaim.RunAsUser, t.PersistentVolumeClaim.FSGroup
 		out.Mode = mode
 		if mode == trial.Block && !t.PersistentVolumeClaim.AllowDataDestruction {
 			return out, invalid(field+".persistentVolumeClaim.allowDataDestruction",
-				fmt.Sprintf("the claim %s has volumeMode Block, and a benchmark overwrites what is on it", out.Ref),
-				"set it to true if nothing on the volume is needed")
+				fmt.Sprintf("claim %s has volumeMode Block, so the benchmark would overwrite its data", out.Ref),
+				"set it to true if you do not need the data on the volume")
 		}
 	case t.HostPath != nil:
 		out.Source, out.Ref, out.Mode = trial.HostPath, t.HostPath.Path, trial.Filesystem
@@ -107,10 +110,10 @@ func buildTarget(t v1alpha1.Target, mode trial.Mode) (trial.Target, error) {
 		out.Source, out.Ref, out.Mode = trial.BlockDevice, t.BlockDevice.Path, trial.Block
 		if !t.BlockDevice.AllowDataDestruction {
 			return out, invalid(field+".blockDevice.allowDataDestruction",
-				"a benchmark overwrites the device", "set it to true if nothing on it is needed")
+				"the benchmark would overwrite the device", "set it to true if you do not need the data on it")
 		}
 	default:
-		return out, invalid(field, "it has no source", "set one of storageClass, persistentVolumeClaim, hostPath and blockDevice")
+		return out, invalid(field, "the target has no source", "set exactly one of storageClass, persistentVolumeClaim, hostPath and blockDevice")
 	}
 	if mode != "" {
 		// Replaced on the command line: the path given decides, and it is not ours.
@@ -131,7 +134,7 @@ func buildWorkload(w v1alpha1.Workload, targets []trial.Target, engines Checker)
 	}
 	delete(fields, "name")
 	if len(fields) != 1 {
-		return trial.Workload{}, invalid(field, fmt.Sprintf("it has %d engines", len(fields)), "set exactly one, such as fio")
+		return trial.Workload{}, invalid(field, "the workload has "+suggest.Count(len(fields), "engine"), "set exactly one, for example fio")
 	}
 	out := trial.Workload{Name: w.Name}
 	for engine, config := range fields {
@@ -183,16 +186,16 @@ func RunID(b *v1alpha1.StorageBenchmark) string {
 
 // SpecHash tells whether a spec asks for another run: it covers all of it but
 // what only steers a run.
-func SpecHash(spec v1alpha1.StorageBenchmarkSpec) (string, error) {
+func SpecHash(spec v1alpha1.StorageBenchmarkSpec) string {
 	spec.Suspend, spec.TTLAfterFinished = false, nil
 	b, err := json.Marshal(spec)
 	if err != nil {
-		return "", fmt.Errorf("plan: %w", err)
+		return "unreadable: " + err.Error() // a spec that came as JSON is written as JSON
 	}
 	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:16]), nil
+	return hex.EncodeToString(sum[:16])
 }
 
 func invalid(field, message, remedy string) error {
-	return &trial.Failure{Class: trial.InvalidSpec, Field: field, Message: message, Remedy: remedy}
+	return &trial.Failure{Class: reason.InvalidSpec, Field: field, Message: message, Remedy: remedy}
 }

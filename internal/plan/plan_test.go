@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -19,7 +20,7 @@ type checker struct{ refuse string }
 
 func (c checker) Check(engine string, _ json.RawMessage, _ trial.Mode) error {
 	if engine == c.refuse {
-		return &trial.Failure{Class: trial.InvalidJobFile, Field: engine + ".jobFile", Message: "line 3: no"}
+		return &trial.Failure{Class: reason.InvalidJobFile, Field: engine + ".jobFile", Message: "line 3: no"}
 	}
 	return nil
 }
@@ -33,7 +34,7 @@ func benchmark(change func(*v1alpha1.StorageBenchmark)) *v1alpha1.StorageBenchma
 				{Name: "raw", StorageClass: &v1alpha1.StorageClassTarget{Name: "nvme", VolumeMode: corev1.PersistentVolumeBlock}},
 			},
 			Workloads: []v1alpha1.Workload{
-				{Name: "oltp", Fio: &v1alpha1.FioWorkload{Parameters: map[string]string{"rw": "randrw"}, Prefill: v1alpha1.FioPrefillAuto}},
+				{Name: "oltp", Fio: &v1alpha1.FioWorkload{Parameters: v1alpha1.Texts(map[string]string{"rw": "randrw"}), Prefill: v1alpha1.FioPrefillAuto}},
 				{Name: "scan", Fio: &v1alpha1.FioWorkload{JobFile: "[scan]\nrw=read\n"}},
 			},
 			Trials: v1alpha1.Trials{Min: 2},
@@ -86,32 +87,32 @@ func TestWhatThePlanRefusesNamesTheField(t *testing.T) {
 	}{
 		"a workload that its engine refuses": {
 			change: func(*v1alpha1.StorageBenchmark) {}, refuse: "fio",
-			wantClass: trial.InvalidJobFile, wantField: "spec.workloads[oltp].fio.jobFile",
+			wantClass: reason.InvalidJobFile, wantField: "spec.workloads[oltp].fio.jobFile",
 		},
 		"a raw claim without consent": {
 			change: func(b *v1alpha1.StorageBenchmark) {
 				b.Spec.Targets[0] = v1alpha1.Target{Name: "db", PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: "db-0"}}
 			},
 			modes:     map[string]trial.Mode{"db": trial.Block},
-			wantClass: trial.InvalidSpec, wantField: "spec.targets[db].persistentVolumeClaim.allowDataDestruction",
+			wantClass: reason.InvalidSpec, wantField: "spec.targets[db].persistentVolumeClaim.allowDataDestruction",
 		},
 		"a device without consent": {
 			change: func(b *v1alpha1.StorageBenchmark) {
 				b.Spec.Targets[0] = v1alpha1.Target{Name: "disk", BlockDevice: &v1alpha1.BlockDeviceTarget{Path: "/dev/sdz"}}
 			},
-			wantClass: trial.InvalidSpec, wantField: "spec.targets[disk].blockDevice.allowDataDestruction",
+			wantClass: reason.InvalidSpec, wantField: "spec.targets[disk].blockDevice.allowDataDestruction",
 		},
 		"more trials than a grant has room for": {
 			change:    func(b *v1alpha1.StorageBenchmark) { b.Spec.Trials.Min = 300 },
-			wantClass: trial.InvalidSpec, wantField: "spec.trials.min",
+			wantClass: reason.InvalidSpec, wantField: "spec.trials.min",
 		},
 		"a target without a source": {
 			change:    func(b *v1alpha1.StorageBenchmark) { b.Spec.Targets[0].StorageClass = nil },
-			wantClass: trial.InvalidSpec, wantField: "spec.targets[fast]",
+			wantClass: reason.InvalidSpec, wantField: "spec.targets[fast]",
 		},
 		"a workload without an engine": {
 			change:    func(b *v1alpha1.StorageBenchmark) { b.Spec.Workloads[1].Fio = nil },
-			wantClass: trial.InvalidSpec, wantField: "spec.workloads[scan]",
+			wantClass: reason.InvalidSpec, wantField: "spec.workloads[scan]",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,12 +162,9 @@ func TestARunIsNamedForWhatItRuns(t *testing.T) {
 
 func TestWhatOnlySteersARunDoesNotStartAnother(t *testing.T) {
 	b := benchmark(func(*v1alpha1.StorageBenchmark) {})
-	was, err := SpecHash(b.Spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	was := SpecHash(b.Spec)
 	b.Spec.Suspend, b.Spec.TTLAfterFinished = true, &metav1.Duration{Duration: 1}
-	if is, _ := SpecHash(b.Spec); is != was {
+	if is := SpecHash(b.Spec); is != was {
 		t.Error("suspend or ttlAfterFinished starts another run")
 	}
 	for name, change := range map[string]func(){
@@ -174,10 +172,37 @@ func TestWhatOnlySteersARunDoesNotStartAnother(t *testing.T) {
 		"trials": func() { b.Spec.Trials.Min++ },
 		"target": func() { b.Spec.Targets[0].StorageClass.Name = "other" },
 	} {
-		before, _ := SpecHash(b.Spec)
+		before := SpecHash(b.Spec)
 		change()
-		if after, _ := SpecHash(b.Spec); after == before {
+		if after := SpecHash(b.Spec); after == before {
 			t.Errorf("a changed %s does not start another run", name)
 		}
+	}
+}
+
+func TestANumberAndItsDigitsAreOneSpecAndOnePlan(t *testing.T) {
+	var hashes, configs []string
+	for _, depth := range []string{`16`, `"16"`} {
+		b := benchmark(func(*v1alpha1.StorageBenchmark) {})
+		if err := json.Unmarshal([]byte(`{"parameters":{"rw":"randread","iodepth":`+depth+`}}`), b.Spec.Workloads[0].Fio); err != nil {
+			t.Fatal(err)
+		}
+		b.Spec.Variants = []v1alpha1.Variant{{Name: "v"}}
+		if err := json.Unmarshal([]byte(`[{"name":"vm.dirty_ratio","value":`+depth+`}]`), &b.Spec.Variants[0].Tunables); err != nil {
+			t.Fatal(err)
+		}
+		hash := SpecHash(b.Spec)
+		b.Spec.Variants = nil
+		p, err := build(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hashes, configs = append(hashes, hash), append(configs, string(p.Workloads[0].Config))
+	}
+	if hashes[0] != hashes[1] {
+		t.Errorf("the hash of the spec depends on quotes: %v", hashes)
+	}
+	if configs[0] != configs[1] {
+		t.Errorf("the plan depends on quotes: %v", configs)
 	}
 }

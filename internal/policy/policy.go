@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -59,25 +60,26 @@ func Permit(in Input) ([]trial.Variant, error) {
 }
 
 func permit(in Input, field string, v v1alpha1.Variant, t v1alpha1.Tunable) (trial.Tunable, error) {
-	out := trial.Tunable{Name: t.Name, Value: t.Value}
-	if err := in.Catalogue.Check(t.Name, t.Value); err != nil {
+	value := t.Value.String()
+	out := trial.Tunable{Name: t.Name, Value: value}
+	if err := in.Catalogue.Check(t.Name, value); err != nil {
 		f := trial.AsFailure(err)
 		f.Field = field + "." + cmp.Or(f.Field, "name")
 		return out, f
 	}
-	loss := in.Catalogue.DataLoss(t.Name, t.Value)
+	loss := in.Catalogue.DataLoss(t.Name, value)
 	if loss != "" && !v.AcceptDataLoss {
-		return out, trial.LosesData(v.Name, t.Name, t.Value, loss)
+		return out, trial.LosesData(v.Name, t.Name, value, loss)
 	}
-	var near []string // what came close, for the message
+	var near []string // policies that name the tunable but do not permit it, for the message
 	found := false
 	for _, p := range in.Policies {
-		missing := lacks(p, in, t, loss != "")
+		missing := missingPermission(p, in, t, loss != "")
 		if missing == "" {
 			found = true
 			out.Devices = append(out.Devices, p.Spec.Devices...)
 			out.Datasets = append(out.Datasets, p.Spec.Datasets...)
-		} else if names(p, t.Name) {
+		} else if namesTunable(p, t.Name) {
 			near = append(near, p.Name+" "+missing)
 		}
 	}
@@ -90,25 +92,25 @@ func permit(in Input, field string, v v1alpha1.Variant, t v1alpha1.Tunable) (tri
 	return out, nil
 }
 
-// lacks is what a policy lacks to permit a tunable, or "".
-func lacks(p v1alpha1.TunablePolicy, in Input, t v1alpha1.Tunable, loss bool) string {
+// missingPermission returns why a policy does not permit a tunable, or "".
+func missingPermission(p v1alpha1.TunablePolicy, in Input, t v1alpha1.Tunable, loss bool) string {
 	selector, err := metav1.LabelSelectorAsSelector(&p.Spec.NamespaceSelector)
 	if err != nil {
-		return "has a namespaceSelector that cannot be read: " + err.Error()
+		return "has an invalid namespaceSelector: " + err.Error()
 	}
 	if !selector.Matches(labels.Set(in.NamespaceLabels)) {
-		return "does not choose namespace " + in.Namespace
+		return "does not select namespace " + in.Namespace
 	}
 	for _, node := range in.Nodes {
 		if !labels.SelectorFromSet(p.Spec.NodeSelector).Matches(labels.Set(node.Labels)) {
-			return "does not choose node " + node.Name
+			return "does not select node " + node.Name
 		}
 	}
 	i := slices.IndexFunc(p.Spec.Tunables, func(rule v1alpha1.PermittedTunable) bool {
 		return matches(rule.Name, t.Name) && (len(rule.Values) == 0 || slices.Contains(rule.Values, t.Value))
 	})
 	switch {
-	case i < 0 && names(p, t.Name):
+	case i < 0 && namesTunable(p, t.Name):
 		return fmt.Sprintf("does not permit the value %q", t.Value)
 	case i < 0:
 		return "does not name " + t.Name
@@ -118,7 +120,8 @@ func lacks(p v1alpha1.TunablePolicy, in Input, t v1alpha1.Tunable, loss bool) st
 	return ""
 }
 
-func names(p v1alpha1.TunablePolicy, tunable string) bool {
+// namesTunable reports whether a rule of the policy names the tunable.
+func namesTunable(p v1alpha1.TunablePolicy, tunable string) bool {
 	return slices.ContainsFunc(p.Spec.Tunables, func(rule v1alpha1.PermittedTunable) bool { return matches(rule.Name, tunable) })
 }
 
@@ -140,7 +143,7 @@ func refusal(in Input, field string, t v1alpha1.Tunable, near []string) *trial.F
 		message += ": " + strings.Join(near, "; ")
 	}
 	return &trial.Failure{
-		Class: trial.TunableNotPermitted, Field: field, Message: message,
-		Remedy: "ask who runs the cluster for a TunablePolicy that names the tunable, the namespace and the node",
+		Class: reason.TunableNotPermitted, Field: field, Message: message,
+		Remedy: "ask your cluster administrator for a TunablePolicy that permits the tunable for this namespace and node",
 	}
 }

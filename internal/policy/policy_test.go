@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -17,10 +18,10 @@ type catalogue struct{}
 
 func (catalogue) Check(name, value string) error {
 	if !strings.HasPrefix(name, "block.queue.") {
-		return &trial.Failure{Class: trial.InvalidSpec, Field: "name", Message: "there is no " + name}
+		return &trial.Failure{Class: reason.InvalidSpec, Field: "name", Message: "there is no " + name}
 	}
 	if value == "bad" {
-		return &trial.Failure{Class: trial.InvalidSpec, Field: "value", Message: "no such value"}
+		return &trial.Failure{Class: reason.InvalidSpec, Field: "value", Message: "no such value"}
 	}
 	return nil
 }
@@ -51,7 +52,7 @@ func input(value string, accept bool, policies ...v1alpha1.TunablePolicy) Input 
 		Policies: policies, Namespace: "lab", NamespaceLabels: map[string]string{"team": "lab"},
 		Nodes: []Node{{"a", map[string]string{"disk": "fast"}}, {"b", map[string]string{"disk": "fast", "x": "y"}}},
 		Variants: []v1alpha1.Variant{{Name: "control"}, {
-			Name: "v", AcceptDataLoss: accept, Tunables: []v1alpha1.Tunable{{Name: "block.queue.scheduler", Value: value}},
+			Name: "v", AcceptDataLoss: accept, Tunables: []v1alpha1.Tunable{{Name: "block.queue.scheduler", Value: v1alpha1.Text(value)}},
 		}},
 		Catalogue: catalogue{},
 	}
@@ -80,34 +81,34 @@ func TestNothingIsPermittedButByAPolicy(t *testing.T) {
 		field string
 		want  []string
 	}{
-		"no policy at all": {input("none", false), trial.TunableNotPermitted, "spec.variants[v].tunables[0]", []string{"no TunablePolicy permits block.queue.scheduler=none for namespace lab on a, b"}},
+		"no policy at all": {input("none", false), reason.TunableNotPermitted, "spec.variants[v].tunables[0]", []string{"no TunablePolicy permits block.queue.scheduler=none for namespace lab on a, b"}},
 		"another namespace": {
 			input("none", false, permits("p", func(s *v1alpha1.TunablePolicySpec) {
 				s.NamespaceSelector.MatchLabels = map[string]string{"team": "web"}
 			})),
-			trial.TunableNotPermitted, "spec.variants[v].tunables[0]", []string{"p does not choose namespace lab"},
+			reason.TunableNotPermitted, "spec.variants[v].tunables[0]", []string{"p does not select namespace lab"},
 		},
 		"one of the nodes": {
 			input("none", false, permits("p", func(s *v1alpha1.TunablePolicySpec) { s.NodeSelector = map[string]string{"x": "y"} })),
-			trial.TunableNotPermitted, "spec.variants[v].tunables[0]", []string{"p does not choose node a"},
+			reason.TunableNotPermitted, "spec.variants[v].tunables[0]", []string{"p does not select node a"},
 		},
 		"another tunable": {
 			input("none", false, permits("p", func(s *v1alpha1.TunablePolicySpec) {
 				s.Tunables = []v1alpha1.PermittedTunable{{Name: "block.queue.nr_requests"}, {Name: "vm.*"}}
 			})),
-			trial.TunableNotPermitted, "spec.variants[v].tunables[0]", []string{"no TunablePolicy"},
+			reason.TunableNotPermitted, "spec.variants[v].tunables[0]", []string{"no TunablePolicy"},
 		},
 		"another value": {
-			input("none", false, permits("p", func(s *v1alpha1.TunablePolicySpec) { s.Tunables[0].Values = []string{"kyber"} })),
-			trial.TunableNotPermitted, "spec.variants[v].tunables[0]", []string{`p does not permit the value "none"`},
+			input("none", false, permits("p", func(s *v1alpha1.TunablePolicySpec) { s.Tunables[0].Values = []v1alpha1.Scalar{v1alpha1.Text("kyber")} })),
+			reason.TunableNotPermitted, "spec.variants[v].tunables[0]", []string{`p does not permit the value "none"`},
 		},
 		"data loss that the policy does not allow": {
-			input("lossy", true, permits("p", nil)), trial.TunableNotPermitted, "spec.variants[v].tunables[0]", []string{"p does not allow data loss"},
+			input("lossy", true, permits("p", nil)), reason.TunableNotPermitted, "spec.variants[v].tunables[0]", []string{"p does not allow data loss"},
 		},
 		"data loss that the benchmark does not accept": {
-			input("lossy", false, lossy), trial.InvalidSpec, "spec.variants[v].acceptDataLoss", []string{"flushes stop", "acceptDataLoss: true"},
+			input("lossy", false, lossy), reason.InvalidSpec, "spec.variants[v].acceptDataLoss", []string{"flushes stop", "acceptDataLoss: true"},
 		},
-		"a value that there is not": {input("bad", false, lossy), trial.InvalidSpec, "spec.variants[v].tunables[0].value", []string{"no such value"}},
+		"a value that there is not": {input("bad", false, lossy), reason.InvalidSpec, "spec.variants[v].tunables[0].value", []string{"no such value"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Permit(c.in)

@@ -3,17 +3,10 @@ package progress
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
-)
 
-// Reasons that a decision gives; the words are those of the API's conditions.
-const (
-	ReasonQueued   = "Queued"
-	ReasonStarting = "Starting"
-	ReasonRunning  = "Running"
-	ReasonTimedOut = "TimedOut"
-	// ReasonRestoring: see the API.
-	ReasonRestoring = "Restoring"
+	"storagebench.io/storagebench/api/reason"
 )
 
 // Verb is what to do.
@@ -25,16 +18,20 @@ const (
 	Acquire Verb = "Acquire"
 	// Release gives the Lease of Node back.
 	Release Verb = "Release"
-	// Start makes the worker's Job and what it needs, or completes them.
+	// Start makes the worker's Job and what it needs, and lets it go.
 	Start Verb = "Start"
+	// Resume lets a parked Job go again.
+	Resume Verb = "Resume"
+	// Park suspends the worker's Job, which removes its Pod and keeps its volume.
+	Park Verb = "Park"
+	// Discard deletes a Job whose preparation was not completed.
+	Discard Verb = "Discard"
 	// Settle reads what the worker stored and records its end.
 	Settle Verb = "Settle"
-	// Abandon records that the worker ended without a Job, for Reason.
+	// Abandon records that the worker has ended, without reading anything, for Reason.
 	Abandon Verb = "Abandon"
 	// CleanUp deletes the worker's Job and with it all that the Job owns.
 	CleanUp Verb = "CleanUp"
-	// Restore puts back the settings of Node.
-	Restore Verb = "Restore"
 	// Conclude folds the workers' summaries and records the end of the run.
 	Conclude Verb = "Conclude"
 )
@@ -44,8 +41,9 @@ type Action struct {
 	Verb   Verb
 	Worker string
 	Node   string
-	// Reason overrides what the worker itself says of its end.
-	Reason string
+	// Reason and Message override what the worker itself says of its end.
+	Reason  string
+	Message string
 }
 
 // Decision is what to do now, and what to say.
@@ -55,6 +53,10 @@ type Decision struct {
 	Message string
 	// Stalled: it goes no further until somebody acts.
 	Stalled bool
+	// Idle: the time does not count, as another benchmark has the node.
+	Idle bool
+	// Current is the worker that runs or is waited for, or empty.
+	Current, Node string
 	// Again is when to look again if nothing is seen to change; zero for never.
 	Again time.Duration
 }
@@ -64,9 +66,28 @@ const (
 	pollRunning  = 10 * time.Second
 	pollStarting = 2 * time.Second
 	pollWaiting  = 15 * time.Second
+	// pollQueued is long, since a Lease that is given back wakes the next in the queue.
+	pollQueued = 5 * time.Minute
+)
+
+// Graces.
+const (
 	// settleGrace is how long a worker that has reached its timeout may take to
 	// upload what it has.
 	settleGrace = 90 * time.Second
+	// storeGrace is how long after that a store that is away is waited for.
+	storeGrace = 10 * time.Minute
+	// startGrace is how long a Pod in trouble keeps its node, and after which the
+	// trouble is one that somebody must remove: a mount that succeeds at the second
+	// try takes 20 seconds.
+	startGrace = 45 * time.Second
+	// slowStartGrace is the same for a Pod of which no trouble is known.
+	slowStartGrace = 10 * time.Minute
+	// awayGrace is how long a node may be away before others are measured meanwhile.
+	awayGrace = 30 * time.Second
+	// removalGrace is how long the removal of an ended worker's volume holds up the next
+	// worker, which would measure it otherwise.
+	removalGrace = 2 * time.Minute
 )
 
 // Decide returns the next actions.
@@ -74,50 +95,147 @@ func Decide(w World) Decision {
 	if d, busy := cleanUpEnded(w); busy {
 		return d
 	}
-	if d, busy := restore(w); busy {
-		return d
-	}
-	current := next(w)
-	if current == nil {
+	if !slices.ContainsFunc(w.Workers, func(worker Worker) bool { return !worker.Ended }) {
 		return conclude(w)
 	}
-	if d, late := timedOut(w, current); late {
-		return d
+	if w.Started && w.Active >= w.Timeout {
+		return timedOut(w)
 	}
-	if claim := w.Claims[current.Node]; !claim.Mine && (claim.Holder != "" || claim.Ahead > 0) {
-		return Decision{Actions: releaseAllBut(w, current.Node), Reason: ReasonQueued, Message: queueMessage(current.Node, claim), Again: pollWaiting}
+	current := w.Current()
+	if current == nil {
+		return wait(w)
 	}
-	return advance(w, current)
+	d := advance(w, current)
+	d.Current, d.Node = current.Name, current.Node
+	d.Actions = append(withdraw(w, current), d.Actions...)
+	return d
 }
 
-// advance takes the current worker, whose node is ours or free, a step further.
+// advance takes the current worker a step further.
 func advance(w World, current *Worker) Decision {
 	switch current.Job {
-	case JobMissing, JobPreparing:
-		if w.StoreTrouble != nil {
-			// Others may use the node while this one waits.
-			return Decision{Actions: releaseAllBut(w, ""), Reason: w.StoreTrouble.Reason, Message: w.StoreTrouble.Message, Stalled: !w.StoreTrouble.MayPass, Again: pollWaiting}
-		}
-		actions := releaseAllBut(w, current.Node)
-		if !w.Claims[current.Node].Mine {
-			actions = append(actions, Action{Verb: Acquire, Node: current.Node})
-		}
-		actions = append(actions, Action{Verb: Start, Worker: current.Name})
-		return Decision{Actions: actions, Reason: ReasonStarting, Message: "starting worker " + current.Name, Again: pollStarting}
+	case JobMissing, JobParked:
+		return begin(w, current)
+	case JobPreparing:
+		return Decision{Actions: []Action{{Verb: Discard, Worker: current.Name}}, Reason: reason.Starting, Message: "preparing worker " + current.Name + " again, as that was interrupted", Again: pollStarting}
 	case JobEnded:
-		return Decision{Actions: []Action{{Verb: Settle, Worker: current.Name}}, Reason: ReasonRunning, Message: "reading the results of worker " + current.Name, Again: pollStarting}
+		return Decision{Actions: []Action{{Verb: Settle, Worker: current.Name}}, Reason: reason.Running, Message: "reading the results of worker " + current.Name, Again: pollStarting}
 	case JobDeleting:
-		// Somebody deleted it in mid-run: once it is gone, it is started again.
-		return Decision{Reason: ReasonStarting, Message: "the Job of worker " + current.Name + " was deleted and will be made again", Again: pollStarting}
+		return Decision{Reason: reason.Starting, Message: "the Job of worker " + current.Name + " was deleted; it will be made again when it is gone", Again: pollStarting}
+	}
+	if current.NodeState == NodeAway {
+		return Decision{Reason: reason.NodeAway, Message: fmt.Sprintf("node %s of worker %s is not ready; waiting for it", current.Node, current.Name), Again: pollWaiting}
+	}
+	if current.PodRunning {
+		return Decision{Reason: reason.Running, Message: "worker " + current.Name + " is measuring", Again: pollRunning}
+	}
+	return waitForPod(w, current)
+}
+
+// begin starts a worker whose node can be used, when the node is this benchmark's.
+func begin(w World, current *Worker) Decision {
+	actions := releaseAllBut(w, current.Node)
+	if w.StoreTrouble != nil {
+		// Others may use the node while this one waits.
+		return Decision{Actions: releaseAllBut(w, ""), Reason: w.StoreTrouble.Reason, Message: w.StoreTrouble.Message, Stalled: !w.StoreTrouble.MayPass, Again: pollWaiting}
+	}
+	if current.Job == JobMissing && current.Remains && current.RemovedFor <= removalGrace {
+		// Its new objects would have the names of the old ones, and its new Pod would measure
+		// next to the old one.
+		return Decision{Actions: actions, Reason: reason.Starting, Message: "waiting until what is left of worker " + current.Name + ", whose Job was deleted, is removed", Again: pollStarting}
+	}
+	if w.Claim.Busy {
+		return Decision{Actions: actions, Reason: reason.Queued, Message: queueMessage(current.Node, w.Claim), Idle: true, Again: pollQueued}
+	}
+	if !w.Claim.Mine {
+		actions = append(actions, Action{Verb: Acquire, Node: current.Node})
+	}
+	verb := Start
+	if current.Job == JobParked {
+		verb = Resume
+	}
+	actions = append(actions, Action{Verb: verb, Worker: current.Name})
+	return Decision{Actions: actions, Reason: reason.Starting, Message: "starting worker " + current.Name, Again: pollStarting}
+}
+
+// waitForPod waits for a Pod that does not run yet. A node is not kept for long for one
+// that cannot start.
+func waitForPod(w World, current *Worker) Decision {
+	d := Decision{Reason: reason.Starting, Message: "waiting for the Pod of worker " + current.Name, Again: pollStarting}
+	grace := slowStartGrace
+	if t := current.Trouble; t != nil {
+		d.Reason, d.Message = t.Reason, t.Message
+		grace = startGrace
+	}
+	if current.Waiting >= grace {
+		d.Stalled = current.Trouble != nil && !current.Trouble.MayPass
+		d.Actions = []Action{{Verb: Park, Worker: current.Name, Reason: d.Reason, Message: d.Message}}
+		for _, node := range w.Held {
+			d.Actions = append(d.Actions, Action{Verb: Release, Node: node})
+		}
+	}
+	return d
+}
+
+// withdraw takes back workers whose node is away while another one is measured. They
+// are started again when their node is back.
+func withdraw(w World, current *Worker) []Action {
+	var actions []Action
+	for i := range w.Workers {
+		worker := &w.Workers[i]
+		if worker == current || worker.Ended || worker.NodeState != NodeAway {
+			continue
+		}
+		if worker.Job == JobActive || worker.Job == JobPreparing || worker.Job == JobParked {
+			actions = append(actions, Action{Verb: Discard, Worker: worker.Name})
+		}
+	}
+	return actions
+}
+
+// wait says what is waited for when no worker can be taken further.
+func wait(w World) Decision {
+	d := Decision{Actions: releaseAllBut(w, ""), Reason: reason.NodeAway, Again: pollWaiting}
+	var away, restoring []string
+	for i := range w.Workers {
+		worker := &w.Workers[i]
+		if worker.Ended {
+			continue
+		}
+		if d.Current == "" {
+			d.Current, d.Node = worker.Name, worker.Node
+		}
+		switch t := worker.Trouble; {
+		case t != nil:
+			// The trouble itself stays in the conditions until the next try.
+			d.Reason, d.Message, d.Stalled = t.Reason, t.Message, !t.MayPass
+			d.Current, d.Node = worker.Name, worker.Node
+			d.Again = max(min(worker.RetryIn, pollWaiting), time.Second)
+			return d
+		case worker.NodeState == NodeRestoring && !slices.Contains(restoring, worker.Node):
+			restoring = append(restoring, worker.Node)
+		case worker.NodeState == NodeAway && !slices.Contains(away, worker.Node):
+			away = append(away, worker.Node)
+		}
 	}
 	switch {
-	case current.Trouble != nil:
-		return Decision{Reason: current.Trouble.Reason, Message: current.Trouble.Message, Stalled: !current.Trouble.MayPass, Again: pollStarting}
-	case current.PodRunning:
-		return Decision{Reason: ReasonRunning, Message: "worker " + current.Name + " is measuring", Again: pollRunning}
+	case len(restoring) > 0:
+		d.Reason, d.Message = reason.Restoring, "waiting until the settings of node "+list(restoring)+" are put back"
+		d.Again = pollStarting
+	case len(away) > 0:
+		d.Message = "waiting for node " + list(away) + ", which is not ready"
 	default:
-		return Decision{Reason: ReasonStarting, Message: "waiting for the Pod of worker " + current.Name, Again: pollStarting}
+		d.Reason, d.Message, d.Again = reason.Starting, "waiting before the next try to start worker "+d.Current, pollStarting
 	}
+	return d
+}
+
+// list names at most three nodes.
+func list(nodes []string) string {
+	if more := len(nodes) - 3; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(nodes[:3], ", "), more)
+	}
+	return strings.Join(nodes, ", ")
 }
 
 // cleanUpEnded removes the Jobs of workers whose end is recorded. The next worker
@@ -125,94 +243,98 @@ func advance(w World, current *Worker) Decision {
 func cleanUpEnded(w World) (Decision, bool) {
 	var d Decision
 	for _, worker := range w.Workers {
-		if !worker.Phase.Final() || worker.Job == JobMissing {
+		if !worker.Ended {
 			continue
 		}
-		if worker.Job != JobDeleting {
+		switch {
+		case worker.Job != JobMissing && worker.Job != JobDeleting:
 			d.Actions = append(d.Actions, Action{Verb: CleanUp, Worker: worker.Name})
+		case worker.Job == JobDeleting, worker.Remains:
+			if worker.RemovedFor > removalGrace {
+				continue
+			}
+		default:
+			continue
 		}
-		d.Reason, d.Message, d.Again = ReasonRunning, "removing the Job and the volume of worker "+worker.Name, pollStarting
+		d.Current, d.Node = worker.Name, worker.Node
+		d.Reason, d.Message, d.Again = reason.Running, "removing the Job and the volume of worker "+worker.Name, pollStarting
 	}
 	return d, d.Reason != ""
 }
 
-// restore puts the settings of a node back when no Job is there that could: before
-// another worker starts on it, and before the node is given back.
-func restore(w World) (Decision, bool) {
-	for i := range w.Workers {
-		worker := &w.Workers[i]
-		if !worker.Unrestored || jobOn(w, worker.Node) {
-			continue
-		}
-		return Decision{
-			Actions: []Action{{Verb: Restore, Node: worker.Node}},
-			Reason:  ReasonRestoring, Message: "putting the settings of node " + worker.Node + " back",
-			Again: pollStarting,
-		}, true
-	}
-	return Decision{}, false
-}
-
-func jobOn(w World, node string) bool {
-	return slices.ContainsFunc(w.Workers, func(other Worker) bool { return other.Node == node && other.Job != JobMissing })
-}
-
-func next(w World) *Worker {
-	for i := range w.Workers {
-		if !w.Workers[i].Phase.Final() {
-			return &w.Workers[i]
-		}
-	}
-	return nil
-}
-
 // timedOut ends the run after its timeout. A worker ends by itself then, and is
 // given time to upload; workers that have not begun are abandoned.
-func timedOut(w World, current *Worker) (Decision, bool) {
-	if w.StartedAt.IsZero() || w.Now.Before(w.StartedAt.Add(w.Timeout)) {
-		return Decision{}, false
+func timedOut(w World) Decision {
+	d := Decision{Reason: reason.TimedOut, Message: fmt.Sprintf("spec.timeout (%s) has passed", w.Timeout), Again: pollStarting}
+	over := w.Active - w.Timeout
+	message := fmt.Sprintf("spec.timeout: the run was active for longer than %s; raise it, or ask for fewer trials or nodes", w.Timeout)
+	for _, worker := range w.Workers {
+		if worker.Ended {
+			continue
+		}
+		ran := worker.Job == JobActive || worker.Job == JobEnded
+		measuring := worker.Job == JobActive && worker.PodRunning && worker.NodeState != NodeAway
+		switch {
+		case measuring && over < settleGrace:
+			d.Message += ": waiting for worker " + worker.Name + " to store what it measured"
+			d.Current, d.Node = worker.Name, worker.Node
+		case ran && w.StoreTrouble != nil && over < w.storePatience():
+			d.Reason, d.Message = w.StoreTrouble.Reason, d.Message+", and the results cannot be read: "+w.StoreTrouble.Message
+			d.Current, d.Node = worker.Name, worker.Node
+		case ran && w.StoreTrouble == nil:
+			d.Actions = append(d.Actions, Action{Verb: Settle, Worker: worker.Name, Reason: reason.TimedOut, Message: message})
+		case ran:
+			d.Actions = append(d.Actions, Action{Verb: Abandon, Worker: worker.Name, Reason: reason.ResultsNotStored, Message: "spec.results.storeRef: the results could not be read: " + w.StoreTrouble.Message})
+		default:
+			why := Action{Verb: Abandon, Worker: worker.Name, Reason: reason.TimedOut, Message: message}
+			switch {
+			case worker.Trouble != nil:
+				why.Message = worker.Trouble.Message + " (spec.timeout has passed)"
+			case worker.NodeState == NodeAway:
+				why.Reason, why.Message = reason.NodeAway, fmt.Sprintf("node %s was not ready until spec.timeout (%s) had passed; see the node, then change spec.runID to run again", worker.Node, w.Timeout)
+			}
+			d.Actions = append(d.Actions, why)
+		}
 	}
-	d := Decision{Reason: ReasonTimedOut, Message: fmt.Sprintf("spec.timeout (%s) has passed", w.Timeout), Again: pollStarting}
-	switch {
-	case current.Job == JobMissing || current.Job == JobPreparing || current.Job == JobDeleting:
-		d.Actions = []Action{{Verb: Abandon, Worker: current.Name, Reason: ReasonTimedOut}}
-	case current.Job == JobEnded || w.Now.After(w.StartedAt.Add(w.Timeout+settleGrace)) || !current.PodRunning:
-		d.Actions = []Action{{Verb: Settle, Worker: current.Name, Reason: ReasonTimedOut}}
-	default:
-		d.Message += ": waiting for worker " + current.Name + " to store what it measured"
+	return d
+}
+
+// storePatience is how long after the timeout the results are waited for.
+func (w World) storePatience() time.Duration {
+	if w.StoreGone {
+		return settleGrace / 3
 	}
-	return d, true
+	return storeGrace
 }
 
 func conclude(w World) Decision {
+	if w.StoreTrouble != nil && w.Active < w.Timeout+w.storePatience() {
+		return Decision{Actions: releaseAllBut(w, ""), Reason: w.StoreTrouble.Reason, Message: w.StoreTrouble.Message, Stalled: !w.StoreTrouble.MayPass, Again: pollWaiting}
+	}
 	return Decision{
 		Actions: append(releaseAllBut(w, ""), Action{Verb: Conclude}),
-		Reason:  ReasonRunning,
+		Reason:  reason.Running,
 		Message: "folding the results of all workers",
 		Again:   pollStarting,
 	}
 }
 
-// releaseAllBut gives back every node that is ours but one, in the workers' order.
+// releaseAllBut gives back every node that is ours but one, and those on which a Pod is
+// left: on a node that does not answer it may run still.
 func releaseAllBut(w World, keep string) []Action {
 	var actions []Action
-	released := map[string]bool{}
-	for _, worker := range w.Workers {
-		if worker.Node != keep && w.Claims[worker.Node].Mine && !released[worker.Node] {
-			released[worker.Node] = true
-			actions = append(actions, Action{Verb: Release, Node: worker.Node})
+	for _, node := range w.Held {
+		left := slices.ContainsFunc(w.Workers, func(worker Worker) bool { return worker.Node == node && worker.PodLeft })
+		if node != keep && !left {
+			actions = append(actions, Action{Verb: Release, Node: node})
 		}
 	}
 	return actions
 }
 
 func queueMessage(node string, c Claim) string {
-	switch {
-	case c.Holder != "" && c.Ahead > 0:
-		return fmt.Sprintf("node %s is used by %s, and %d more wait before this one", node, c.Holder, c.Ahead)
-	case c.Holder != "":
-		return fmt.Sprintf("node %s is used by %s; this one is next", node, c.Holder)
-	default:
-		return fmt.Sprintf("%d wait for node %s before this one", c.Ahead, node)
+	if c.Holder != "" {
+		return fmt.Sprintf("node %s is used by %s; waiting in the node's queue", node, c.Holder)
 	}
+	return fmt.Sprintf("another benchmark uses node %s; waiting in the node's queue", node)
 }

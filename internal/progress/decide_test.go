@@ -1,294 +1,355 @@
 package progress
 
 import (
-	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"storagebench.io/storagebench/api/reason"
 )
 
-var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-
-// world has two nodes with two workers each, all pending, and nothing is held.
+// world has two nodes with two workers each. Nothing has begun, and nothing is held.
 func world(change func(*World)) World {
 	w := World{
-		Now:     noon,
 		Timeout: time.Hour,
-		Claims:  map[string]Claim{"a": {}, "b": {}},
 		Workers: []Worker{
-			{Name: "fast.a", Node: "a", Phase: Pending},
-			{Name: "slow.a", Node: "a", Phase: Pending},
-			{Name: "fast.b", Node: "b", Phase: Pending},
-			{Name: "slow.b", Node: "b", Phase: Pending},
+			{Name: "fast.a", Node: "a"}, {Name: "slow.a", Node: "a"},
+			{Name: "fast.b", Node: "b"}, {Name: "slow.b", Node: "b"},
 		},
 	}
 	change(&w)
 	return w
 }
 
-func mine(w *World) {
-	w.StartedAt = noon.Add(-time.Minute)
-	w.Claims["a"] = Claim{Mine: true}
+// begun: the run was started, and node a is held.
+func begun(w *World) {
+	w.Started, w.Active = true, time.Minute
+	w.Held, w.Claim = []string{"a"}, Claim{Mine: true}
+}
+
+// endAll records the end of the workers at these positions.
+func endAll(w *World, positions ...int) {
+	for _, i := range positions {
+		w.Workers[i].Ended = true
+	}
 }
 
 func TestDecide(t *testing.T) {
+	noStore := &Trouble{Reason: "StoreUnavailable", Message: "no bucket"}
+	noImage := &Trouble{Reason: "ImagePullFailed", Message: "no such image"}
 	for name, c := range map[string]struct {
 		change      func(*World)
 		want        []Action
 		wantReason  string
 		wantStalled bool
+		wantIdle    bool
+		wantCurrent string
+		says        string
 	}{
 		"a free node is taken and its first worker started": {
 			change:     func(*World) {},
 			want:       []Action{{Verb: Acquire, Node: "a"}, {Verb: Start, Worker: "fast.a"}},
-			wantReason: ReasonStarting,
+			wantReason: reason.Starting, wantCurrent: "fast.a",
 		},
-		"a node in use is waited for, with nothing made": {
-			change:     func(w *World) { w.Claims["a"] = Claim{Holder: "lab/other"} },
-			wantReason: ReasonQueued,
+		"a node in use is waited for, with nothing made, and the time does not count": {
+			change:     func(w *World) { w.Claim = Claim{Busy: true, Holder: "the StorageBenchmark other"} },
+			wantReason: reason.Queued, wantIdle: true, wantCurrent: "fast.a", says: "the StorageBenchmark other",
 		},
-		"a free node is left to whoever came first": {
-			change:     func(w *World) { w.Claims["a"] = Claim{Ahead: 1} },
-			wantReason: ReasonQueued,
+		"whoever uses a node is not named if it may not be told": {
+			change:     func(w *World) { w.Claim = Claim{Busy: true} },
+			wantReason: reason.Queued, wantIdle: true, wantCurrent: "fast.a", says: "another benchmark uses node a",
 		},
 		"a store that takes nothing is waited for before anything is made, and the node is given back": {
-			change: func(w *World) {
-				mine(w)
-				w.StoreTrouble = &Trouble{Reason: "StoreUnavailable", Message: "no bucket"}
-			},
-			want:        []Action{{Verb: Release, Node: "a"}},
-			wantReason:  "StoreUnavailable",
-			wantStalled: true,
+			change:     func(w *World) { begun(w); w.StoreTrouble = noStore },
+			want:       []Action{{Verb: Release, Node: "a"}},
+			wantReason: "StoreUnavailable", wantStalled: true, wantCurrent: "fast.a",
 		},
 		"a worker that measures is left alone while the store is away": {
 			change: func(w *World) {
-				mine(w)
+				begun(w)
 				w.Workers[0].Job, w.Workers[0].PodRunning = JobActive, true
-				w.StoreTrouble = &Trouble{Reason: "StoreUnavailable"}
+				w.StoreTrouble = noStore
 			},
-			wantReason: ReasonRunning,
+			wantReason: reason.Running, wantCurrent: "fast.a",
 		},
-		"what an operator that was killed left half made is completed": {
-			change:     func(w *World) { mine(w); w.Workers[0].Job = JobPreparing },
-			want:       []Action{{Verb: Start, Worker: "fast.a"}},
-			wantReason: ReasonStarting,
+		"what an operator that was killed left half made is discarded": {
+			change:     func(w *World) { begun(w); w.Workers[0].Job = JobPreparing },
+			want:       []Action{{Verb: Discard, Worker: "fast.a"}},
+			wantReason: reason.Starting, wantCurrent: "fast.a",
 		},
-		"a Job that somebody deleted in mid-run is made again once it is gone": {
-			change:     func(w *World) { mine(w); w.Workers[0].Phase, w.Workers[0].Job = Running, JobDeleting },
-			wantReason: ReasonStarting,
+		"a Job that somebody deleted in mid-run is waited for until it is gone": {
+			change:     func(w *World) { begun(w); w.Workers[0].Job = JobDeleting },
+			wantReason: reason.Starting, wantCurrent: "fast.a",
 		},
 		"a Job that is gone in mid-run is made again": {
-			change:     func(w *World) { mine(w); w.Workers[0].Phase = Running },
+			change:     func(w *World) { begun(w) },
 			want:       []Action{{Verb: Start, Worker: "fast.a"}},
-			wantReason: ReasonStarting,
+			wantReason: reason.Starting, wantCurrent: "fast.a",
 		},
-		"a Pod that cannot run stalls the benchmark": {
+		"a Job is not made again while its last Pod or volume is there": {
+			change:     func(w *World) { begun(w); w.Workers[0].Remains = true },
+			wantReason: reason.Starting, wantCurrent: "fast.a", says: "what is left of worker fast.a",
+		},
+		"what is left of a Job is waited for, but not without end": {
 			change: func(w *World) {
-				mine(w)
-				w.Workers[0].Job, w.Workers[0].Trouble = JobActive, &Trouble{Reason: "ImagePullFailed", Message: "no such image"}
+				begun(w)
+				w.Workers[0].Remains, w.Workers[0].RemovedFor = true, removalGrace+time.Second
 			},
-			wantReason:  "ImagePullFailed",
-			wantStalled: true,
+			want:       []Action{{Verb: Start, Worker: "fast.a"}},
+			wantReason: reason.Starting, wantCurrent: "fast.a",
 		},
-		"a Job that ended is settled": {
-			change:     func(w *World) { mine(w); w.Workers[0].Job = JobEnded },
-			want:       []Action{{Verb: Settle, Worker: "fast.a"}},
-			wantReason: ReasonRunning,
+		"trouble that may pass within seconds does not stall": {
+			change: func(w *World) {
+				begun(w)
+				w.Workers[0].Job, w.Workers[0].Trouble, w.Workers[0].Waiting = JobActive, noImage, startGrace-time.Second
+			},
+			wantReason: "ImagePullFailed", wantCurrent: "fast.a",
 		},
-		"a settled worker's Job is removed before the next one starts": {
-			change:     func(w *World) { mine(w); w.Workers[0].Phase, w.Workers[0].Job = Done, JobEnded },
-			want:       []Action{{Verb: CleanUp, Worker: "fast.a"}},
-			wantReason: ReasonRunning,
+		"a Pod that cannot start is parked, and the node is given back": {
+			change: func(w *World) {
+				begun(w)
+				w.Workers[0].Job, w.Workers[0].Trouble, w.Workers[0].Waiting = JobActive, noImage, startGrace
+			},
+			want:       []Action{{Verb: Park, Worker: "fast.a", Reason: "ImagePullFailed", Message: "no such image"}, {Verb: Release, Node: "a"}},
+			wantReason: "ImagePullFailed", wantStalled: true, wantCurrent: "fast.a",
 		},
-		"the next worker waits until the last one's volume is gone": {
-			change:     func(w *World) { mine(w); w.Workers[0].Phase, w.Workers[0].Job = Done, JobDeleting },
-			wantReason: ReasonRunning,
+		"a slow Pod of which no trouble is known has longer": {
+			change: func(w *World) {
+				begun(w)
+				w.Workers[0].Job, w.Workers[0].Waiting = JobActive, slowStartGrace-time.Second
+			},
+			wantReason: reason.Starting, wantCurrent: "fast.a",
 		},
-		"a failed worker does not stop the others": {
-			change:     func(w *World) { mine(w); w.Workers[0].Phase = Failed },
+		"a parked worker stays aside for a while, and the next one is measured": {
+			change: func(w *World) {
+				begun(w)
+				w.Workers[0].Job, w.Workers[0].RetryIn, w.Workers[0].Trouble = JobParked, time.Second, noImage
+			},
 			want:       []Action{{Verb: Start, Worker: "slow.a"}},
-			wantReason: ReasonStarting,
+			wantReason: reason.Starting, wantCurrent: "slow.a",
 		},
-		"a node is given back before the next one is taken": {
-			change: func(w *World) {
-				mine(w)
-				w.Workers[0].Phase, w.Workers[1].Phase = Done, Done
-			},
-			want:       []Action{{Verb: Release, Node: "a"}, {Verb: Acquire, Node: "b"}, {Verb: Start, Worker: "fast.b"}},
-			wantReason: ReasonStarting,
+		"a parked worker is tried again when its time has come": {
+			change:     func(w *World) { w.Started = true; w.Workers[0].Job = JobParked },
+			want:       []Action{{Verb: Acquire, Node: "a"}, {Verb: Resume, Worker: "fast.a"}},
+			wantReason: reason.Starting, wantCurrent: "fast.a",
 		},
-		"a node is given back while the next one is waited for": {
+		"not more than three workers are parked: each keeps its volume": {
 			change: func(w *World) {
-				mine(w)
-				w.Workers[0].Phase, w.Workers[1].Phase = Done, Done
-				w.Claims["b"] = Claim{Holder: "lab/other"}
-			},
-			want:       []Action{{Verb: Release, Node: "a"}},
-			wantReason: ReasonQueued,
-		},
-		"when every worker has ended, the node is given back and the run concluded": {
-			change: func(w *World) {
-				w.StartedAt = noon
-				w.Claims["b"] = Claim{Mine: true}
-				for i := range w.Workers {
-					w.Workers[i].Phase = Done
+				begun(w)
+				for i := range 3 {
+					w.Workers[i].Job, w.Workers[i].RetryIn, w.Workers[i].Trouble = JobParked, time.Minute, noImage
 				}
 			},
-			want:       []Action{{Verb: Release, Node: "b"}, {Verb: Conclude}},
-			wantReason: ReasonRunning,
+			want:       []Action{{Verb: Release, Node: "a"}},
+			wantReason: "ImagePullFailed", wantStalled: true, wantCurrent: "fast.a",
+		},
+		"workers that are parked on nodes that are away do not keep the others from being measured": {
+			change: func(w *World) {
+				w.Started = true
+				for i := range 3 {
+					w.Workers[i].Job, w.Workers[i].NodeState, w.Workers[i].AwayFor = JobParked, NodeAway, time.Hour
+				}
+			},
+			want: []Action{
+				{Verb: Discard, Worker: "fast.a"}, {Verb: Discard, Worker: "slow.a"}, {Verb: Discard, Worker: "fast.b"},
+				{Verb: Acquire, Node: "b"}, {Verb: Start, Worker: "slow.b"},
+			},
+			wantReason: reason.Starting, wantCurrent: "slow.b",
+		},
+		"a parked worker whose node is away is said to wait for the node": {
+			change: func(w *World) {
+				w.Started = true
+				w.Workers = w.Workers[:1]
+				w.Workers[0].Job, w.Workers[0].NodeState, w.Workers[0].AwayFor = JobParked, NodeAway, time.Hour
+			},
+			wantReason: reason.NodeAway, wantCurrent: "fast.a", says: "waiting for node a, which is not ready",
+		},
+		"while a node is away for a moment its worker is waited for": {
+			change: func(w *World) {
+				begun(w)
+				w.Workers[0].Job, w.Workers[0].PodRunning, w.Workers[0].PodLeft = JobActive, true, true
+				w.Workers[0].NodeState, w.Workers[0].AwayFor = NodeAway, awayGrace-time.Second
+			},
+			wantReason: reason.NodeAway, wantCurrent: "fast.a", says: "node a of worker fast.a is not ready",
+		},
+		"after that its worker is withdrawn, others are measured, and its node stays taken as its Pod may run": {
+			change: func(w *World) {
+				begun(w)
+				w.Workers[0].Job, w.Workers[0].PodRunning, w.Workers[0].PodLeft = JobActive, true, true
+				w.Workers[0].NodeState, w.Workers[0].AwayFor = NodeAway, awayGrace
+				w.Workers[1].NodeState, w.Workers[1].AwayFor = NodeAway, awayGrace
+				w.Claim = Claim{}
+			},
+			want:       []Action{{Verb: Discard, Worker: "fast.a"}, {Verb: Acquire, Node: "b"}, {Verb: Start, Worker: "fast.b"}},
+			wantReason: reason.Starting, wantCurrent: "fast.b",
+		},
+		"nodes that are being restored are waited for": {
+			change: func(w *World) {
+				for i := range w.Workers {
+					w.Workers[i].NodeState = NodeRestoring
+				}
+			},
+			wantReason: reason.Restoring, wantCurrent: "fast.a", says: "the settings of node a, b are put back",
+		},
+		"a Job that ended is settled": {
+			change:     func(w *World) { begun(w); w.Workers[0].Job = JobEnded },
+			want:       []Action{{Verb: Settle, Worker: "fast.a"}},
+			wantReason: reason.Running, wantCurrent: "fast.a",
+		},
+		"a settled worker's Job is removed before the next one starts": {
+			change:     func(w *World) { begun(w); endAll(w, 0); w.Workers[0].Job = JobEnded },
+			want:       []Action{{Verb: CleanUp, Worker: "fast.a"}},
+			wantReason: reason.Running, wantCurrent: "fast.a",
+		},
+		"the next worker waits until the last one's volume is gone": {
+			change:     func(w *World) { begun(w); endAll(w, 0); w.Workers[0].Remains = true },
+			wantReason: reason.Running, wantCurrent: "fast.a",
+		},
+		"a volume that is never removed holds up the next worker for two minutes": {
+			change: func(w *World) {
+				begun(w)
+				endAll(w, 0)
+				w.Workers[0].Remains, w.Workers[0].RemovedFor = true, removalGrace+time.Second
+			},
+			want:       []Action{{Verb: Start, Worker: "slow.a"}},
+			wantReason: reason.Starting, wantCurrent: "slow.a",
+		},
+		"a node is given back before the next one is taken": {
+			change:     func(w *World) { begun(w); endAll(w, 0, 1); w.Claim = Claim{} },
+			want:       []Action{{Verb: Release, Node: "a"}, {Verb: Acquire, Node: "b"}, {Verb: Start, Worker: "fast.b"}},
+			wantReason: reason.Starting, wantCurrent: "fast.b",
+		},
+		"a node is given back while the next one is waited for": {
+			change:     func(w *World) { begun(w); endAll(w, 0, 1); w.Claim = Claim{Busy: true} },
+			want:       []Action{{Verb: Release, Node: "a"}},
+			wantReason: reason.Queued, wantIdle: true, wantCurrent: "fast.b",
+		},
+		"when every worker has ended, the node is given back and the run concluded": {
+			change:     func(w *World) { begun(w); endAll(w, 0, 1, 2, 3) },
+			want:       []Action{{Verb: Release, Node: "a"}, {Verb: Conclude}},
+			wantReason: reason.Running,
+		},
+		"a store that is away is waited for before the run is concluded": {
+			change:     func(w *World) { begun(w); endAll(w, 0, 1, 2, 3); w.StoreTrouble = noStore },
+			want:       []Action{{Verb: Release, Node: "a"}},
+			wantReason: "StoreUnavailable", wantStalled: true,
+		},
+		"a store that stays away does not keep the run for ever": {
+			change: func(w *World) {
+				begun(w)
+				endAll(w, 0, 1, 2, 3)
+				w.StoreTrouble, w.Active = noStore, w.Timeout+storeGrace
+			},
+			want:       []Action{{Verb: Release, Node: "a"}, {Verb: Conclude}},
+			wantReason: reason.Running,
 		},
 		"at the timeout a measuring worker is given time to store": {
 			change: func(w *World) {
-				mine(w)
-				w.StartedAt = noon.Add(-time.Hour - time.Second)
+				begun(w)
+				w.Workers = w.Workers[:1]
+				w.Active = time.Hour
 				w.Workers[0].Job, w.Workers[0].PodRunning = JobActive, true
 			},
-			wantReason: ReasonTimedOut,
+			wantReason: reason.TimedOut, wantCurrent: "fast.a", says: "waiting for worker fast.a to store",
 		},
-		"after that it is settled as it is": {
+		"a worker on a node that is away is not waited for at the timeout": {
 			change: func(w *World) {
-				mine(w)
-				w.StartedAt = noon.Add(-time.Hour - settleGrace - time.Second)
-				w.Workers[0].Job, w.Workers[0].PodRunning = JobActive, true
+				begun(w)
+				w.Workers = w.Workers[:1]
+				w.Active = time.Hour
+				w.Workers[0].Job, w.Workers[0].PodRunning, w.Workers[0].NodeState = JobActive, true, NodeAway
 			},
-			want:       []Action{{Verb: Settle, Worker: "fast.a", Reason: ReasonTimedOut}},
-			wantReason: ReasonTimedOut,
-		},
-		"a worker that never got a Pod is settled at the timeout": {
-			change: func(w *World) {
-				mine(w)
-				w.StartedAt = noon.Add(-time.Hour - time.Second)
-				w.Workers[0].Job, w.Workers[0].Trouble = JobActive, &Trouble{Reason: "PodUnschedulable"}
-			},
-			want:       []Action{{Verb: Settle, Worker: "fast.a", Reason: ReasonTimedOut}},
-			wantReason: ReasonTimedOut,
+			want:       []Action{{Verb: Settle, Worker: "fast.a", Reason: reason.TimedOut}},
+			wantReason: reason.TimedOut,
 		},
 		"workers that have not begun are abandoned at the timeout, also those in a queue": {
 			change: func(w *World) {
-				w.StartedAt = noon.Add(-2 * time.Hour)
-				w.Workers[0].Phase, w.Workers[1].Phase = Done, Done
-				w.Claims["b"] = Claim{Holder: "lab/other"}
+				w.Started, w.Active = true, 2*time.Hour
+				endAll(w, 0, 1)
+				w.Claim = Claim{Busy: true}
 			},
-			want:       []Action{{Verb: Abandon, Worker: "fast.b", Reason: ReasonTimedOut}},
-			wantReason: ReasonTimedOut,
+			want:       []Action{{Verb: Abandon, Worker: "fast.b", Reason: reason.TimedOut}, {Verb: Abandon, Worker: "slow.b", Reason: reason.TimedOut}},
+			wantReason: reason.TimedOut,
 		},
-		"time in the queue does not count": {
-			change:     func(w *World) { w.Claims["a"] = Claim{Holder: "lab/other"}; w.Timeout = time.Nanosecond },
-			wantReason: ReasonQueued,
+		"a worker whose node was away until the timeout is said to have failed for that": {
+			change: func(w *World) {
+				w.Started, w.Active = true, 2*time.Hour
+				w.Workers = w.Workers[:1]
+				w.Workers[0].NodeState = NodeAway
+			},
+			want:       []Action{{Verb: Abandon, Worker: "fast.a", Reason: reason.NodeAway}},
+			wantReason: reason.TimedOut,
+		},
+		"a run none of whose workers has started never times out": {
+			change:     func(w *World) { w.Active = 2 * time.Hour; w.Claim = Claim{Busy: true} },
+			wantReason: reason.Queued, wantIdle: true, wantCurrent: "fast.a",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(world(c.change))
-			if diff := cmp.Diff(c.want, d.Actions); diff != "" {
+			got := slices.Clone(d.Actions)
+			for i := range got {
+				if got[i].Verb != Park {
+					got[i].Message = ""
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
 			}
-			if d.Reason != c.wantReason || d.Stalled != c.wantStalled || d.Message == "" || d.Again == 0 {
-				t.Errorf("decision: %+v", d)
+			type said struct {
+				Reason, Current string
+				Stalled, Idle   bool
+			}
+			want, is := said{c.wantReason, c.wantCurrent, c.wantStalled, c.wantIdle}, said{d.Reason, d.Current, d.Stalled, d.Idle}
+			if diff := cmp.Diff(want, is); diff != "" {
+				t.Errorf("decision (-want +got):\n%s", diff)
+			}
+			if !strings.Contains(d.Message, c.says) {
+				t.Errorf("message %q does not say %q", d.Message, c.says)
 			}
 		})
 	}
 }
 
-// A run ends, whatever happens to it: the operator's passes are repeated or lost,
-// Jobs vanish, other benchmarks take and give back nodes. On the way no two
-// Jobs are there at once, none is there without the node, and nothing of a worker
-// is deleted before its end is recorded.
-func TestEveryRunEndsAndKeepsItsRules(t *testing.T) {
-	for seed := range uint64(300) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		w := world(func(*World) {})
-		concluded := false
-		for steps := 0; !concluded; steps++ {
-			if steps > 2000 {
-				t.Fatalf("seed %d: the run does not end: %+v", seed, w)
+func TestTheCurrentWorkerIsTheOneWhoseJobIsThere(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*World)
+		want   string
+	}{
+		"none has begun: the first of the plan": {func(*World) {}, "fast.a"},
+		"the one with a Job":                    {func(w *World) { w.Workers[2].Job = JobActive }, "fast.b"},
+		"the one whose Job is being deleted":    {func(w *World) { w.Workers[2].Job = JobDeleting }, "fast.b"},
+		"not one that has ended":                {func(w *World) { endAll(w, 0, 1); w.Workers[0].Job = JobDeleting }, "fast.b"},
+		"not one whose node is away":            {func(w *World) { w.Workers[0].NodeState, w.Workers[1].NodeState = NodeAway, NodeAway }, "fast.b"},
+		"not one whose node is being restored":  {func(w *World) { w.Workers[0].NodeState = NodeRestoring }, "slow.a"},
+		"not one that is tried again later":     {func(w *World) { w.Workers[0].RetryIn = 1 }, "slow.a"},
+		"an ended Job is read although its node is away": {func(w *World) {
+			w.Workers[3].Job, w.Workers[3].NodeState, w.Workers[3].AwayFor = JobEnded, NodeAway, time.Hour
+		}, "slow.b"},
+		"none, if all have ended":                            {func(w *World) { endAll(w, 0, 1, 2, 3) }, ""},
+		"none, if every node is away":                        {func(w *World) { setNodes(w, NodeAway) }, ""},
+		"a running worker on a node that has just gone away": {func(w *World) { setNodes(w, NodeAway); w.Workers[1].Job = JobActive }, "slow.a"},
+		"another, when a running worker's node has been away longer": {func(w *World) {
+			w.Workers[0].Job, w.Workers[0].NodeState, w.Workers[0].AwayFor = JobActive, NodeAway, awayGrace
+		}, "slow.a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, got := world(c.change), ""
+			if current := w.Current(); current != nil {
+				got = current.Name
 			}
-			d := Decide(w)
-			for _, a := range d.Actions {
-				if r.IntN(10) == 0 {
-					break // the operator is killed here
-				}
-				concluded = carryOut(t, &w, a)
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
 			}
-			disturb(r, &w)
-			checkRules(t, seed, w)
-		}
-		for node, c := range w.Claims {
-			if c.Mine {
-				t.Fatalf("seed %d: node %s was kept", seed, node)
-			}
-		}
+		})
 	}
 }
 
-func carryOut(t *testing.T, w *World, a Action) (concluded bool) {
-	t.Helper()
-	i := slices.IndexFunc(w.Workers, func(x Worker) bool { return x.Name == a.Worker })
-	switch a.Verb {
-	case Acquire:
-		if c := w.Claims[a.Node]; c.Holder != "" {
-			t.Fatalf("node %s was taken from %s", a.Node, c.Holder)
-		}
-		w.Claims[a.Node] = Claim{Mine: true}
-		if w.StartedAt.IsZero() {
-			w.StartedAt = w.Now
-		}
-	case Release:
-		w.Claims[a.Node] = Claim{}
-	case Start:
-		w.Workers[i].Job = JobActive
-	case Settle:
-		w.Workers[i].Phase = Done
-	case Abandon:
-		w.Workers[i].Phase = Failed
-	case CleanUp:
-		if !w.Workers[i].Phase.Final() {
-			t.Fatalf("worker %s was deleted before its end was recorded", a.Worker)
-		}
-		w.Workers[i].Job = JobDeleting
-	case Conclude:
-		return true
-	}
-	return false
-}
-
-// disturb is the world going on by itself.
-func disturb(r *rand.Rand, w *World) {
-	w.Now = w.Now.Add(time.Duration(r.IntN(120)) * time.Second)
+func setNodes(w *World, state NodeState) {
 	for i := range w.Workers {
-		x := &w.Workers[i]
-		switch {
-		case x.Job == JobActive && r.IntN(3) == 0:
-			x.PodRunning, x.Phase = true, Running
-		case x.Job == JobActive && x.PodRunning && r.IntN(3) == 0:
-			x.Job = JobEnded
-		case x.Job == JobActive && r.IntN(20) == 0:
-			x.Job, x.PodRunning = JobDeleting, false // somebody deletes it
-		case x.Job == JobDeleting && r.IntN(2) == 0:
-			x.Job, x.PodRunning = JobMissing, false
-		}
-	}
-	for node, c := range w.Claims {
-		if !c.Mine {
-			w.Claims[node] = []Claim{{}, {}, {Holder: "lab/other"}, {Ahead: 1}}[r.IntN(4)]
-		}
-	}
-}
-
-func checkRules(t *testing.T, seed uint64, w World) {
-	t.Helper()
-	var there []string
-	for _, x := range w.Workers {
-		if x.Job == JobMissing {
-			continue
-		}
-		there = append(there, x.Name)
-		if !w.Claims[x.Node].Mine {
-			t.Fatalf("seed %d: worker %s has a Job on a node that is not held", seed, x.Name)
-		}
-	}
-	if len(there) > 1 {
-		t.Fatalf("seed %d: several Jobs at once: %v", seed, there)
+		w.Workers[i].NodeState = state
 	}
 }

@@ -2,20 +2,6 @@ package progress
 
 import "time"
 
-// Phase of a worker as it is recorded in the status.
-type Phase string
-
-// Phases; the words are those of the API.
-const (
-	Pending Phase = "Pending"
-	Running Phase = "Running"
-	Done    Phase = "Done"
-	Failed  Phase = "Failed"
-)
-
-// Final says that the worker's end is recorded.
-func (p Phase) Final() bool { return p == Done || p == Failed }
-
 // JobState is what is seen of a worker's Job.
 type JobState int
 
@@ -25,6 +11,8 @@ const (
 	JobMissing JobState = iota
 	// JobPreparing: it is suspended, as not all it needs has been made.
 	JobPreparing
+	// JobParked: it is suspended, as its Pod could not start; all it needs is there.
+	JobParked
 	// JobActive: its Pod is wanted, waits, or runs.
 	JobActive
 	// JobEnded: it has completed or failed.
@@ -33,19 +21,46 @@ const (
 	JobDeleting
 )
 
+// NodeState is whether a node can be used now.
+type NodeState int
+
+// States of a node.
+const (
+	// NodeReady: the node is there and Ready.
+	NodeReady NodeState = iota
+	// NodeAway: the node is not Ready, or is not there.
+	NodeAway
+	// NodeRestoring: its settings may have been changed, by whomever, and have not been
+	// put back yet.
+	NodeRestoring
+)
+
 // Worker is what is recorded and seen of one worker.
 type Worker struct {
-	Name  string
-	Node  string
-	Phase Phase
+	Name string
+	Node string
+	// Ended: its end is recorded.
+	Ended bool
 	Job   JobState
-	// PodRunning says that the Pod's container runs.
+	// Remains: something of it is still there besides its Job, on a node that answers: a
+	// Pod that ends, a volume that is being removed.
+	Remains bool
+	// PodLeft: a Pod of it is still there, perhaps on a node that does not answer.
+	PodLeft bool
+	// PodRunning: the Pod's container runs.
 	PodRunning bool
 	// Trouble is what keeps the Pod from running, if anything.
 	Trouble *Trouble
-	// Unrestored: settings of its node may have been changed, and nobody has shown
-	// that they were put back.
-	Unrestored bool
+	// Waiting is for how long the Pod has been wanted and has not run.
+	Waiting time.Duration
+	// RetryIn is how long a parked worker, or one that could not be made, stays aside.
+	RetryIn time.Duration
+	// NodeState is known of the workers that have not ended.
+	NodeState NodeState
+	// AwayFor is how long the node has been away.
+	AwayFor time.Duration
+	// RemovedFor is how long ago the Job of an ended worker was deleted; zero if it is unknown.
+	RemovedFor time.Duration
 }
 
 // Trouble is an obstacle. Unless it may pass by itself, somebody must remove it.
@@ -59,22 +74,64 @@ type Trouble struct {
 type Claim struct {
 	// Mine: this benchmark holds it.
 	Mine bool
-	// Holder is the benchmark that holds it, or empty.
+	// Busy: another benchmark holds it, or waits for it and came first.
+	Busy bool
+	// Holder says who does, if that may be told.
 	Holder string
-	// Ahead is how many benchmarks wait before this one.
-	Ahead int
 }
 
 // World is all that a decision depends on.
 type World struct {
-	Now time.Time
-	// StartedAt is when the run got its first node; zero before.
-	StartedAt time.Time
-	Timeout   time.Duration
-	// Workers in the order in which they run.
+	// Started: a worker of the run was started once.
+	Started bool
+	// Active is for how long the run has been active, of at most Timeout.
+	Active  time.Duration
+	Timeout time.Duration
+	// Workers in the order of the plan.
 	Workers []Worker
-	// Claims by node.
-	Claims map[string]Claim
+	// Held are the nodes whose Lease is this benchmark's.
+	Held []string
+	// Claim is how the Lease of the node of Current stands.
+	Claim Claim
 	// StoreTrouble is why the result store takes nothing, or nil.
 	StoreTrouble *Trouble
+	// StoreGone: there is no store that results could be read from, now or later.
+	StoreGone bool
+}
+
+// parkedAtOnce is how many workers may be parked: each keeps its volume.
+const parkedAtOnce = 3
+
+// Current is the worker to take a step further: the one whose Job is there or, if none is,
+// the first that has not ended and whose node can be used. It is nil if there is none.
+func (w World) Current() *Worker {
+	parked := 0
+	for i := range w.Workers {
+		worker := &w.Workers[i]
+		if worker.Ended {
+			continue
+		}
+		switch worker.Job {
+		case JobPreparing, JobActive, JobEnded, JobDeleting:
+			// While its node is away, a Pod that ran may run still; the others are
+			// measured meanwhile.
+			if worker.NodeState != NodeAway || worker.AwayFor < awayGrace || worker.Job == JobEnded {
+				return worker
+			}
+		case JobParked:
+			// One whose node is away is withdrawn, and its volume goes with it.
+			if worker.NodeState != NodeAway {
+				parked++
+			}
+		case JobMissing:
+		}
+	}
+	for i := range w.Workers {
+		worker := &w.Workers[i]
+		usable := !worker.Ended && worker.NodeState == NodeReady && worker.RetryIn <= 0
+		if usable && (worker.Job == JobParked || worker.Job == JobMissing && parked < parkedAtOnce) {
+			return worker
+		}
+	}
+	return nil
 }

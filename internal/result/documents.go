@@ -1,8 +1,6 @@
 package result
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"storagebench.io/storagebench/internal/histogram"
@@ -222,6 +220,9 @@ type Attempt struct {
 	StartedAt time.Time `json:"startedAt"`
 	// ResumedAfter is how many trials it found stored.
 	ResumedAfter int `json:"resumedAfter"`
+	// Claimed is set when a block device was found to hold nobody's data: from then on,
+	// what is on it is this worker's.
+	Claimed bool `json:"claimed,omitempty"`
 }
 
 // Summary is the run's document: summary.json.
@@ -259,6 +260,9 @@ type Row struct {
 	Operations []string `json:"operations,omitempty"`
 	// Histograms of all trials, merged.
 	Histograms Histograms `json:"histograms"`
+	// HistogramsOmitted is set if the run has too many rows for all their histograms: then
+	// those of this one are in its worker's summary only.
+	HistogramsOmitted bool `json:"histogramsOmitted,omitempty"`
 }
 
 // Estimate is a median over trials. Low and High are its 95 % interval, absent
@@ -324,27 +328,4 @@ type Device struct {
 	Backing string `json:"backing,omitempty"`
 	// Queue holds /sys/block/<name>/queue: scheduler, nr_requests, write_cache, …
 	Queue map[string]string `json:"queue"`
-}
-
-// MaxDocument bounds what is read of a document, whoever wrote it.
-const MaxDocument = 32 << 20
-
-// Decode reads a document of the given schema into d.
-func Decode[D any](document []byte, schema string, d *D) error {
-	if len(document) > MaxDocument {
-		return fmt.Errorf("result: a document of %d bytes is larger than %d", len(document), MaxDocument)
-	}
-	var head struct {
-		Schema string `json:"schema"`
-	}
-	if err := json.Unmarshal(document, &head); err != nil {
-		return fmt.Errorf("result: %w", err)
-	}
-	if head.Schema != schema {
-		return fmt.Errorf("result: the document's schema is %q, wanted %q", head.Schema, schema)
-	}
-	if err := json.Unmarshal(document, d); err != nil {
-		return fmt.Errorf("result: %w", err)
-	}
-	return nil
 }

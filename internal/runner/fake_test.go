@@ -106,6 +106,14 @@ func (s *fakeStore) Put(ctx context.Context, key string, body []byte) error {
 	return ctx.Err()
 }
 
+func (s *fakeStore) GetLimited(ctx context.Context, key string, limit int) ([]byte, error) {
+	body, err := s.Get(ctx, key)
+	if err == nil && len(body) > limit {
+		return nil, store.ErrTooLarge
+	}
+	return body, err
+}
+
 func (s *fakeStore) Get(_ context.Context, key string) ([]byte, error) {
 	if s.get != nil {
 		if err := s.get(key); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/store"
@@ -41,16 +42,25 @@ func (w *worker) resume(ctx context.Context) error {
 
 // earlier returns the worker's summary of an earlier attempt, or nil.
 func (w *worker) earlier(ctx context.Context) (*result.WorkerSummary, error) {
-	body, err := w.uploads.get(ctx, w.keys.WorkerSummary(w.worker.Name))
+	body, err := w.uploads.get(ctx, w.keys.WorkerSummary(w.worker.Name), result.MaxWorkerSummary)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
+	}
+	if errors.Is(err, store.ErrTooLarge) {
+		w.Log.Warn("summary of an earlier attempt rejected", "error", err)
+		return result.NewWorkerSummary(w.Plan, w.worker), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	s := &result.WorkerSummary{}
-	if err := result.Decode(body, result.WorkerSchema, s); err != nil {
-		return nil, fmt.Errorf("the summary of an earlier attempt: %w", err)
+	s, err := result.DecodeWorkerSummary(body, "")
+	if err == nil {
+		err = s.CheckWorker(w.Plan, w.worker)
+	}
+	if err != nil {
+		// What it tells of is asked for trial by trial; only the attempts before are lost.
+		w.Log.Warn("summary of an earlier attempt rejected", "error", err)
+		return result.NewWorkerSummary(w.Plan, w.worker), nil
 	}
 	return s, nil
 }
@@ -58,15 +68,18 @@ func (w *worker) earlier(ctx context.Context) (*result.WorkerSummary, error) {
 // stored returns a trial's document if it is in the store and of this run.
 func (w *worker) stored(ctx context.Context, t trial.Trial) (*result.Trial, result.Object, error) {
 	key := w.keys.Trial(w.worker.Name, t.ID)
-	body, err := w.uploads.get(ctx, key)
-	if errors.Is(err, store.ErrNotFound) {
+	body, err := w.uploads.get(ctx, key, result.MaxTrial)
+	if errors.Is(err, store.ErrTooLarge) {
+		w.Log.Warn("a stored trial is too large and is run again", "trial", t.ID, "error", err)
+	}
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrTooLarge) {
 		return nil, result.Object{}, nil
 	}
 	if err != nil {
 		return nil, result.Object{}, err
 	}
-	d := &result.Trial{}
-	if err := result.Decode(body, result.TrialSchema, d); err != nil {
+	d, err := result.DecodeTrial(body, "")
+	if err != nil {
 		w.Log.Warn("a stored trial cannot be read and is run again", "trial", t.ID, "error", err)
 		return nil, result.Object{}, nil
 	}
@@ -77,19 +90,46 @@ func (w *worker) stored(ctx context.Context, t trial.Trial) (*result.Trial, resu
 	return d, result.Object{Key: key, Bytes: len(body), Digest: trial.Digest(body)}, nil
 }
 
+// keptAttempts bounds the list in the summary. The first ones go.
+const keptAttempts = 100
+
 // announce puts the attempt on record before it measures anything.
 func (w *worker) announce(ctx context.Context) error {
 	host, err := os.Hostname()
 	if err != nil {
 		return fmt.Errorf("runner: %w", err)
 	}
+	w.attempt = 1
+	if n := len(w.summary.Attempts); n > 0 {
+		w.attempt = w.summary.Attempts[n-1].Number + 1
+		w.summary.Attempts = w.summary.Attempts[max(0, n-keptAttempts+1):]
+	}
 	w.summary.Attempts = append(w.summary.Attempts, result.Attempt{
-		Number:       len(w.summary.Attempts) + 1,
+		Number:       w.attempt,
 		Host:         host,
 		StartedAt:    w.started,
 		ResumedAfter: len(w.summary.Trials),
 	})
-	body, err := encode(w.summary)
+	return w.storeSummary(ctx)
+}
+
+// claimedBefore reports whether an earlier attempt of this worker has claimed its device.
+func (w *worker) claimedBefore() bool {
+	return slices.ContainsFunc(w.summary.Attempts, func(a result.Attempt) bool { return a.Claimed })
+}
+
+// recordClaim puts on record that the device is this worker's, before it writes to it: its
+// successor would find data that no marker explains.
+func (w *worker) recordClaim(ctx context.Context, t *target) error {
+	if t.device == "" || w.target.Generated || w.claimedBefore() {
+		return nil
+	}
+	w.summary.Attempts[len(w.summary.Attempts)-1].Claimed = true
+	return w.storeSummary(ctx)
+}
+
+func (w *worker) storeSummary(ctx context.Context) error {
+	body, err := encode(w.summary, result.MaxWorkerSummary)
 	if err != nil {
 		return err
 	}

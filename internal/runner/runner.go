@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/device"
 	"storagebench.io/storagebench/internal/environment"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
@@ -54,6 +56,8 @@ type worker struct {
 	keys    trial.Keys
 	started time.Time
 	summary *result.WorkerSummary
+	// attempt counts the Pods of this worker, from 1.
+	attempt int
 	uploads *uploader
 	// prepared are workloads.
 	prepared map[string]bool
@@ -63,7 +67,7 @@ type worker struct {
 func newWorker(o Options) (*worker, error) {
 	self, target, err := o.Plan.Worker(o.Worker)
 	if err != nil {
-		return nil, &trial.Failure{Class: trial.InvalidSpec, Message: err.Error(), Err: err}
+		return nil, &trial.Failure{Class: reason.InvalidSpec, Message: err.Error(), Err: err}
 	}
 	uploads, err := newUploader(o)
 	if err != nil {
@@ -85,6 +89,11 @@ func newWorker(o Options) (*worker, error) {
 // measure runs every trial that is not stored yet, and says whether every setting of
 // the node is what it was before.
 func (w *worker) measure(ctx context.Context) (restored bool, err error) {
+	if w.target.Mode == trial.Block {
+		if err := device.CheckBlock(w.TargetPath, targetField(w.target)); err != nil {
+			return !w.Plan.SetsTunables(), err
+		}
+	}
 	// Before anything else: a worker that was killed may have left the node changed.
 	tuning, err := w.openTuning(ctx)
 	if err != nil {
@@ -106,14 +115,16 @@ func (w *worker) measureAll(ctx context.Context, tuning *tuning) error {
 	if err := w.announce(ctx); err != nil {
 		return w.explain(ctx, err)
 	}
-	if len(w.summary.Trials) == len(w.Plan.Trials) && w.target.Mode == trial.Block {
-		return nil // a directory has yet to be removed; a device has nothing to tidy
+	if len(w.summary.Trials) == len(w.Plan.Trials) && w.target.Mode == trial.Block && (w.target.Generated || !w.claimedBefore()) {
+		return nil // a directory has yet to be removed, a device to be marked
 	}
-	target, err := openTarget(ctx, w.Plan, w.target, w.TargetPath)
+	target, err := openTarget(ctx, w.Plan, w.target, w.TargetPath, w.claimedBefore())
 	if err != nil {
 		return w.explain(ctx, err)
 	}
-	err = w.trials(ctx, target, tuning)
+	if err = w.recordClaim(ctx, target); err == nil {
+		err = w.trials(ctx, target, tuning)
+	}
 	return errors.Join(w.explain(ctx, err), target.close(w.keepFiles(ctx)))
 }
 
@@ -141,7 +152,7 @@ func (w *worker) trials(ctx context.Context, target *target, tuning *tuning) err
 		if err := w.keep(ctx, document, raw); err != nil {
 			return err
 		}
-		if f := document.Failure; f != nil && f.Class == trial.TunablesNotRestored {
+		if f := document.Failure; f != nil && f.Class == reason.TunablesNotRestored {
 			return f // the node is not as it was, and nothing more is done to it
 		}
 	}
@@ -160,7 +171,7 @@ func (w *worker) keep(ctx context.Context, d *result.Trial, raw []byte) error {
 		}
 		d.Raw = &object
 	}
-	body, err := encode(d)
+	body, err := encodeTrial(d)
 	if err != nil {
 		return err
 	}
@@ -187,7 +198,7 @@ func (w *worker) finish(ctx context.Context) (string, error) {
 	err := w.uploads.drain(ctx)
 	w.summary.Sort(w.Plan.Trials)
 	w.summary.Fail(err)
-	body, encodeErr := encode(w.summary)
+	body, encodeErr := encode(w.summary, result.MaxWorkerSummary)
 	if encodeErr != nil {
 		return "", errors.Join(err, encodeErr)
 	}
@@ -205,9 +216,9 @@ func (w *worker) explain(ctx context.Context, err error) error {
 	}
 	done := fmt.Sprintf("%d of %d trials are measured", len(w.summary.Trials), len(w.Plan.Trials))
 	if errors.Is(context.Cause(ctx), errTimedOut) {
-		return &trial.Failure{Class: trial.TimedOut, Field: "spec.timeout", Message: fmt.Sprintf("the timeout of %s passed when %s", w.Timeout, done), Remedy: "raise it, or lower trials.min or the workloads' runtime", Err: errTimedOut}
+		return &trial.Failure{Class: reason.TimedOut, Field: "spec.timeout", Message: fmt.Sprintf("the timeout of %s passed when %s", w.Timeout, done), Remedy: "raise it, or lower trials.min or the workloads' runtime", Err: errTimedOut}
 	}
-	return &trial.Failure{Class: trial.InternalError, Message: "the worker was stopped when " + done, Remedy: "start it again to carry on after the last stored trial", Err: context.Cause(ctx)}
+	return &trial.Failure{Class: reason.InternalError, Message: "the worker was stopped when " + done, Remedy: "start it again to carry on after the last stored trial", Err: context.Cause(ctx)}
 }
 
 func (w *worker) report(e Event) {

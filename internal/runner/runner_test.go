@@ -17,6 +17,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/store"
 	"storagebench.io/storagebench/internal/trial"
@@ -71,7 +72,7 @@ func TestAWorkloadThatFailsIsLeftOutAndTheOthersGoOn(t *testing.T) {
 	b := newBed(t)
 	b.engine.run = func(_ context.Context, env workload.Env) error {
 		if env.Trial.ID == "a.r002" {
-			return &trial.Failure{Class: trial.NoSpace, Field: "spec.targets[fast].hostPath.path", Message: "full"}
+			return &trial.Failure{Class: reason.NoSpace, Field: "spec.targets[fast].hostPath.path", Message: "full"}
 		}
 		return nil
 	}
@@ -79,7 +80,7 @@ func TestAWorkloadThatFailsIsLeftOutAndTheOthersGoOn(t *testing.T) {
 	if want := []string{"a.r001", "b.r001", "a.r002", "b.r002", "b.r003"}; !slices.Equal(b.engine.ran, want) {
 		t.Errorf("ran %v", b.engine.ran)
 	}
-	if receipt.Stored != 5 || receipt.Failure == nil || receipt.Failure.Class != trial.NoSpace || receipt.Failure.Workload != "a" {
+	if receipt.Stored != 5 || receipt.Failure == nil || receipt.Failure.Class != reason.NoSpace || receipt.Failure.Workload != "a" {
 		t.Errorf("the receipt is %+v, %+v", receipt, receipt.Failure)
 	}
 	d := b.document("a.r002")
@@ -98,7 +99,7 @@ func TestAWorkloadThatFailsIsLeftOutAndTheOthersGoOn(t *testing.T) {
 	}
 	// Another attempt does not change the verdict.
 	b.engine.run, b.engine.ran = nil, nil
-	if again := b.run(t.Context()); again.Failure == nil || again.Failure.Class != trial.NoSpace || len(b.engine.ran) != 0 {
+	if again := b.run(t.Context()); again.Failure == nil || again.Failure.Class != reason.NoSpace || len(b.engine.ran) != 0 {
 		t.Errorf("the second attempt ran %v: %+v", b.engine.ran, again)
 	}
 }
@@ -107,18 +108,18 @@ func TestAPreparationThatFailsFailsTheWorkload(t *testing.T) {
 	b := newBed(t)
 	b.engine.prepare = func(env workload.Env) error {
 		if env.Workload.Name == "a" {
-			return &trial.Failure{Class: trial.TargetTooSmall, Message: "small"}
+			return &trial.Failure{Class: reason.TargetTooSmall, Message: "small"}
 		}
 		return nil
 	}
 	receipt := b.run(t.Context())
-	if receipt.Failure == nil || receipt.Failure.Class != trial.TargetTooSmall || receipt.Stored != 4 {
+	if receipt.Failure == nil || receipt.Failure.Class != reason.TargetTooSmall || receipt.Stored != 4 {
 		t.Errorf("the receipt is %+v", receipt)
 	}
 	if want := []string{"b.r001", "b.r002", "b.r003"}; !slices.Equal(b.engine.ran, want) {
 		t.Errorf("ran %v", b.engine.ran)
 	}
-	if d := b.document("a.r001"); d.Outcome != result.Failed || d.Failure.Class != trial.TargetTooSmall {
+	if d := b.document("a.r001"); d.Outcome != result.Failed || d.Failure.Class != reason.TargetTooSmall {
 		t.Errorf("the document is %+v", d)
 	}
 }
@@ -264,7 +265,7 @@ func TestAStoreThatRefusesStopsTheWorker(t *testing.T) {
 			}
 			receipt := b.run(t.Context())
 			f := receipt.Failure
-			if f == nil || f.Class != trial.ResultsNotStored || f.Field != "spec.results.storeRef" || !strings.Contains(f.Remedy, c.remedy) {
+			if f == nil || f.Class != reason.ResultsNotStored || f.Field != "spec.results.storeRef" || !strings.Contains(f.Remedy, c.remedy) {
 				t.Errorf("the failure is %+v", f)
 			}
 			if len(b.engine.ran) != c.ran || len(b.left()) != 0 {
@@ -286,7 +287,7 @@ func TestTheTimeoutKeepsWhatWasMeasured(t *testing.T) {
 	}
 	receipt := b.run(t.Context())
 	f := receipt.Failure
-	if f == nil || f.Class != trial.TimedOut || f.Field != "spec.timeout" || !strings.Contains(f.Message, "1 of 6") || receipt.Stored != 1 {
+	if f == nil || f.Class != reason.TimedOut || f.Field != "spec.timeout" || !strings.Contains(f.Message, "1 of 6") || receipt.Stored != 1 {
 		t.Errorf("the receipt is %+v, %+v", receipt, f)
 	}
 	if len(b.left()) != 0 {
@@ -361,7 +362,7 @@ func TestTargetsThatCannotBeUsedAreRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			receipt := b.run(t.Context())
-			if f := receipt.Failure; f == nil || f.Class != trial.TargetUnusable || f.Field != "spec.targets[fast].hostPath.path" || len(b.engine.ran) != 0 {
+			if f := receipt.Failure; f == nil || f.Class != reason.TargetUnusable || f.Field != "spec.targets[fast].hostPath.path" || len(b.engine.ran) != 0 {
 				t.Errorf("the receipt is %+v, %+v", receipt, f)
 			}
 			if entries, _ := os.ReadDir(outside); len(entries) != 0 {
@@ -377,7 +378,7 @@ func TestTargetsThatCannotBeUsedAreRefused(t *testing.T) {
 func TestPlansThatDoNotFit(t *testing.T) {
 	b := newBed(t)
 	b.change = func(o *Options) { o.Worker = "nobody" }
-	if f := b.run(t.Context()).Failure; f == nil || f.Class != trial.InvalidSpec {
+	if f := b.run(t.Context()).Failure; f == nil || f.Class != reason.InvalidSpec {
 		t.Errorf("an unknown worker: %+v", f)
 	}
 	b = newBed(t)

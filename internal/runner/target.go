@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/device"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -35,14 +36,21 @@ func benchmarkPrefix(b trial.Benchmark) string {
 	return directoryPrefix + b.Namespace + "." + b.Name + "."
 }
 
-func openTarget(ctx context.Context, p *trial.Plan, spec trial.Target, path string) (*target, error) {
+func openTarget(ctx context.Context, p *trial.Plan, spec trial.Target, path string, resumed bool) (*target, error) {
 	// Engines see the real path, whose mount can be found and whose name has no surprises.
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return nil, unusable(spec, err.Error(), "see that the path exists on the node", err)
 	}
 	if spec.Mode == trial.Block {
-		claim, err := device.Claim(ctx, real, spec.Generated, targetField(spec))
+		history := device.Foreign
+		switch {
+		case spec.Generated:
+			history = device.New
+		case resumed:
+			history = device.Resumed
+		}
+		claim, err := device.Claim(ctx, real, history, targetField(spec))
 		if err != nil {
 			return nil, err
 		}
@@ -54,11 +62,16 @@ func openTarget(ctx context.Context, p *trial.Plan, spec trial.Target, path stri
 // openDirectory makes the run's directory, or takes over the one that an earlier
 // attempt left, and removes those of earlier runs of the same benchmark.
 func openDirectory(p *trial.Plan, spec trial.Target, path string) (*target, error) {
-	if err := removeStale(path, benchmarkPrefix(p.Benchmark), p.Run); err != nil {
+	if err := removeStale(path, benchmarkPrefix(p.Benchmark), p.Run); errors.Is(err, os.ErrPermission) {
+		return nil, notWritable(spec, path, err)
+	} else if err != nil {
 		return nil, unusable(spec, err.Error(), "remove the directory by hand", err)
 	}
 	dir := filepath.Join(path, directoryName(p.Benchmark, p.Run))
 	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, os.ErrPermission) {
+		return nil, notWritable(spec, path, err)
+	}
 	if err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, unusable(spec, "no directory can be made on it: "+err.Error(), "see that it is mounted read-write and that the worker's user may write there", err)
 	}
@@ -70,6 +83,28 @@ func openDirectory(p *trial.Plan, spec trial.Target, path string) (*target, erro
 		return nil, unusable(spec, dir+" is in use by another worker of the same run", "wait until it has ended", err)
 	}
 	return &target{dir: dir, closer: lock, spec: spec}, nil
+}
+
+// notWritable says whose the directory is, and as whom the worker has tried.
+func notWritable(spec trial.Target, path string, err error) error {
+	message := fmt.Sprintf("user %d may not write to it: %v", os.Geteuid(), err)
+	owner := 0
+	if info, statErr := os.Stat(path); statErr == nil {
+		if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+			owner = int(stat.Uid)
+			message = fmt.Sprintf("user %d may not write to its root directory, which belongs to user %d and group %d with mode %04o", os.Geteuid(), stat.Uid, stat.Gid, info.Mode().Perm())
+		}
+	}
+	if spec.Source != trial.PersistentVolumeClaim {
+		return unusable(spec, message, "let the worker's user write there", err)
+	}
+	remedy := "make a directory or volume that a user other than root can write to"
+	if owner != 0 {
+		remedy = fmt.Sprintf("set persistentVolumeClaim.runAsUser to %d", owner)
+	}
+	f := trial.AsFailure(unusable(spec, message, remedy+"; or set persistentVolumeClaim.fsGroup, which changes the group and mode of every file on the volume", err))
+	f.Field = "spec.targets[" + spec.Name + "].persistentVolumeClaim.runAsUser"
+	return f
 }
 
 // checkOwn refuses what somebody else has put in the place of our directory: a
@@ -137,7 +172,7 @@ func (t *target) close(keep bool) error {
 }
 
 func unusable(spec trial.Target, message, remedy string, err error) error {
-	return &trial.Failure{Class: trial.TargetUnusable, Field: targetField(spec), Message: message, Remedy: remedy, Err: err}
+	return &trial.Failure{Class: reason.TargetUnusable, Field: targetField(spec), Message: message, Remedy: remedy, Err: err}
 }
 
 // targetField is the field of the spec that says where the target is.

@@ -41,7 +41,7 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 
 	d := &result.Trial{
 		Schema: result.TrialSchema, Benchmark: w.Plan.Benchmark, Run: w.Plan.Run, Worker: w.worker, Trial: t,
-		Engine: work.Engine, Attempt: len(w.summary.Attempts), StartedAt: w.Clock.Now(),
+		Engine: work.Engine, Attempt: w.attempt, StartedAt: w.Clock.Now(),
 	}
 	var m *result.Measurement
 	err = w.prepare(ctx, engine, env, d.Trial, index)
@@ -131,7 +131,7 @@ func compress(raw []byte) ([]byte, error) {
 		return nil, fmt.Errorf("runner: zstd: %w", err)
 	}
 	out := encoder.EncodeAll(raw, nil)
-	for len(out) > result.MaxDocument {
+	for len(out) > result.MaxRaw {
 		raw = raw[:len(raw)/2]
 		out = encoder.EncodeAll(raw, nil)
 	}

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/runner/journal"
 	"storagebench.io/storagebench/internal/trial"
@@ -41,7 +41,7 @@ func (w *worker) openTuning(ctx context.Context) (t *tuning, err error) {
 		return nil, nil
 	}
 	if w.Journal == "" {
-		return nil, &trial.Failure{Class: trial.InternalError, Field: "spec.variants", Message: "the worker was given no journal, and without one it changes no setting"}
+		return nil, &trial.Failure{Class: reason.InternalError, Field: "spec.variants", Message: "the worker was given no journal, and without one it changes no setting"}
 	}
 	host := w.Host
 	host.System = w.System
@@ -92,9 +92,9 @@ func assign(ctx context.Context, host tunable.Host, place tunable.Place, v trial
 	}
 	for _, a := range assignments {
 		i := slices.IndexFunc(v.Tunables, func(s trial.Tunable) bool { return s.Name == a.Knob.Tunable })
-		if i < 0 || !permitted(v.Tunables[i], a.Knob) {
+		if i < 0 || !a.Knob.PermittedBy(v.Tunables[i]) {
 			return nil, &trial.Failure{
-				Class: trial.TunableNotPermitted, Field: a.Field,
+				Class: reason.TunableNotPermitted, Field: a.Field,
 				Message: "no TunablePolicy permits to change " + a.Knob.String(),
 				Remedy:  "ask who runs the cluster to name the device or dataset in a TunablePolicy",
 			}
@@ -111,26 +111,6 @@ func (t *tuning) describe(e *result.TargetEnvironment) {
 	}
 }
 
-// permitted says whether a policy names the device or dataset of a knob. What is the
-// node's own has neither.
-func permitted(t trial.Tunable, k tunable.Knob) bool {
-	switch {
-	case k.Device != nil:
-		return matchesAny(t.Devices, k.Device.Name)
-	case k.Dataset != nil:
-		return matchesAny(t.Datasets, k.Dataset.Name)
-	default:
-		return true
-	}
-}
-
-func matchesAny(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool {
-		ok, err := path.Match(p, name)
-		return p == trial.Everything || err == nil && ok
-	})
-}
-
 // around makes the settings of a trial's variant, calls run, and puts them back. What
 // it did goes into the document, also if run fails.
 func (w *worker) around(ctx context.Context, t *tuning, d *result.Trial, dir string, run func() error) (err error) {
@@ -141,7 +121,7 @@ func (w *worker) around(ctx context.Context, t *tuning, d *result.Trial, dir str
 	if err != nil {
 		f := inVariant(d.Trial.Variant, err)
 		if len(t.journal.Entries()) > 0 {
-			f.Class = trial.TunablesNotRestored
+			f.Class = reason.TunablesNotRestored
 		}
 		return f
 	}
@@ -200,7 +180,7 @@ func (t *tuning) restore(ctx context.Context, d *result.Trial) error {
 		return nil
 	}
 	return &trial.Failure{
-		Class: trial.TunablesNotRestored, Field: "spec.variants", Message: report.First(),
+		Class: reason.TunablesNotRestored, Field: "spec.variants", Message: report.First(),
 		Remedy: "look at the node, and run there: storagebench restore (with --forget if it is to stay as it is)",
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/store"
 	"storagebench.io/storagebench/internal/store/dir"
@@ -123,15 +124,15 @@ func (u *uploader) drain(ctx context.Context) error {
 }
 
 // get reads an object with retries for a few minutes.
-func (u *uploader) get(ctx context.Context, key string) ([]byte, error) {
+func (u *uploader) get(ctx context.Context, key string, limit int) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, patientLimit)
 	defer cancel()
 	var body []byte
 	err := u.retry(ctx, func() (err error) {
-		body, err = u.objects.Get(ctx, key)
+		body, err = u.objects.GetLimited(ctx, key, limit)
 		return err
 	})
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrTooLarge) {
 		return nil, err
 	}
 	return body, notStored(err)
@@ -177,5 +178,5 @@ func notStored(err error) error {
 	case errors.Is(err, os.ErrPermission):
 		remedy = "see the permissions of the directory"
 	}
-	return &trial.Failure{Class: trial.ResultsNotStored, Field: "spec.results.storeRef", Message: err.Error(), Remedy: remedy, Err: err}
+	return &trial.Failure{Class: reason.ResultsNotStored, Field: "spec.results.storeRef", Message: err.Error(), Remedy: remedy, Err: err}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/histogram"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
@@ -74,7 +75,7 @@ func TestSummarizeFoldsMeasuredTrialsOnly(t *testing.T) {
 	w := result.WorkerSummary{
 		Worker:    worker,
 		Workloads: []result.WorkloadPool{{Cell: trial.Cell{Workload: "oltp"}, Histograms: result.Histograms{"read": h}}},
-		Failure:   &trial.Failure{Class: trial.WorkloadFailed, Message: "broken"},
+		Failure:   &trial.Failure{Class: reason.WorkloadFailed, Message: "broken"},
 	}
 	for i := range 7 {
 		w.Trials = append(w.Trials, result.TrialSummary{

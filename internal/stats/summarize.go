@@ -1,6 +1,8 @@
 package stats
 
 import (
+	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -12,10 +14,121 @@ import (
 // Confidence of every interval.
 const Confidence = 0.95
 
-// Summarize folds what the workers measured into the run's summary. Rows are in
-// the order of the plan: by worker, then by workload. A workload without a
-// measured trial has no row; its failure stands in Failures.
-func Summarize(p *trial.Plan, workers []result.WorkerSummary, finishedAt time.Time) result.Summary {
+// Limits of a run's summary, which is kept in memory as it grows and must stay smaller
+// than result.MaxRunSummary. A run of 1,000 workers with two rows each has some 80,000
+// metrics; a bucket of a histogram takes some 25 bytes of JSON.
+const (
+	maxRowMetrics   = 200_000
+	maxBuckets      = 500_000
+	maxEnvironments = 16 << 20 // bytes of JSON
+)
+
+// Fold makes a run's summary of its workers' summaries, one at a time: what it keeps of a
+// worker is its rows, so that its memory is bounded by those and not by what was uploaded.
+type Fold struct {
+	plan    *trial.Plan
+	workers map[string]trial.Worker
+	// parts of the summary, by worker.
+	parts        map[string]part
+	metrics      int
+	buckets      int
+	environments int
+}
+
+// part is what is kept of a worker.
+type part struct {
+	stored      int
+	rows        []result.Row
+	comparisons []result.Comparison
+	environment *result.Environment
+	attempts    []result.Attempt
+	failure     *trial.Failure
+}
+
+// NewFold begins the summary of a run.
+func NewFold(p *trial.Plan) *Fold {
+	f := &Fold{plan: p, workers: map[string]trial.Worker{}, parts: map[string]part{}}
+	for _, w := range p.Workers {
+		f.workers[w.Name] = w
+	}
+	return f
+}
+
+// Add folds in a worker's summary, of which nothing is kept but what the run's summary
+// needs. A worker that is not in the plan, or was added before, is an error.
+func (f *Fold) Add(w *result.WorkerSummary) error {
+	worker, ok := f.workers[w.Worker.Name]
+	if !ok {
+		return fmt.Errorf("stats: worker %.64q is not in the plan", w.Worker.Name)
+	}
+	if _, twice := f.parts[worker.Name]; twice {
+		return fmt.Errorf("stats: worker %s was added before", worker.Name)
+	}
+	p := part{stored: len(w.Trials), attempts: w.Attempts, failure: w.Failure, comparisons: comparisons(f.plan, worker, w)}
+	metrics := 0
+	for _, c := range p.comparisons {
+		metrics += len(c.Metrics)
+	}
+	for _, cell := range f.plan.Cells() {
+		row, ok := buildRow(worker, cell, w)
+		if !ok {
+			continue
+		}
+		metrics += len(row.Metrics)
+		p.rows = append(p.rows, row)
+	}
+	if f.metrics+metrics > maxRowMetrics {
+		return fmt.Errorf("stats: worker %s: the run has more than %d metrics", worker.Name, maxRowMetrics)
+	}
+	f.metrics += metrics
+	for i := range p.rows {
+		f.omit(&p.rows[i])
+	}
+	p.environment = f.environment(w.Environment)
+	f.parts[worker.Name] = p
+	return nil
+}
+
+// omit leaves out the histograms of a row for which there is no room any more. Its
+// percentiles have been taken from them.
+func (f *Fold) omit(row *result.Row) {
+	buckets := 0
+	for _, h := range row.Histograms {
+		buckets += h.Buckets()
+	}
+	if f.buckets+buckets > maxBuckets {
+		row.Histograms, row.HistogramsOmitted = result.Histograms{}, true
+		return
+	}
+	f.buckets += buckets
+}
+
+// environment leaves out one for which there is no room any more: it is in its worker's
+// summary.
+func (f *Fold) environment(e *result.Environment) *result.Environment {
+	if e == nil {
+		return nil
+	}
+	size := func(e *result.Environment) int {
+		b, err := json.Marshal(e)
+		if err != nil {
+			return maxEnvironments // it was JSON, so this is no number that JSON has
+		}
+		return len(b)
+	}
+	all := size(e)
+	if f.environments+all > maxEnvironments {
+		return nil
+	}
+	f.environments += all
+	return e
+}
+
+// Finish returns the summary of what was added. Rows are in the order of the plan: by
+// worker, then by workload. A workload without a measured trial has no row; its failure
+// stands in Failures.
+func (f *Fold) Finish(finishedAt time.Time) result.Summary {
+	p := f.plan
 	s := result.Summary{
 		Schema:      result.SummarySchema,
 		Benchmark:   p.Benchmark,
@@ -27,29 +140,31 @@ func Summarize(p *trial.Plan, workers []result.WorkerSummary, finishedAt time.Ti
 		Attempts:    map[string][]result.Attempt{},
 		Failures:    map[string]*trial.Failure{},
 	}
-	byName := make(map[string]*result.WorkerSummary, len(workers))
-	for i := range workers {
-		byName[workers[i].Worker.Name] = &workers[i]
-	}
 	for _, worker := range p.Workers {
-		w := byName[worker.Name]
-		if w == nil {
+		w, ok := f.parts[worker.Name]
+		if !ok {
 			continue
 		}
-		s.Stored += len(w.Trials)
-		s.Environment[worker.Name] = w.Environment
-		s.Attempts[worker.Name] = w.Attempts
-		if w.Failure != nil {
-			s.Failures[worker.Name] = w.Failure
+		s.Stored += w.stored
+		s.Environment[worker.Name] = w.environment
+		s.Attempts[worker.Name] = w.attempts
+		if w.failure != nil {
+			s.Failures[worker.Name] = w.failure
 		}
-		for _, cell := range p.Cells() {
-			if row, ok := buildRow(worker, cell, w); ok {
-				s.Rows = append(s.Rows, row)
-			}
-		}
-		s.Comparisons = append(s.Comparisons, comparisons(p, worker, w)...)
+		s.Rows = append(s.Rows, w.rows...)
+		s.Comparisons = append(s.Comparisons, w.comparisons...)
 	}
 	return s
+}
+
+// Summarize folds what the workers measured into the run's summary. A worker that is not
+// in the plan, or is there twice, is left out.
+func Summarize(p *trial.Plan, workers []result.WorkerSummary, finishedAt time.Time) result.Summary {
+	f := NewFold(p)
+	for i := range workers {
+		_ = f.Add(&workers[i]) // the summary is of the others
+	}
+	return f.Finish(finishedAt)
 }
 
 func buildRow(worker trial.Worker, cell trial.Cell, w *result.WorkerSummary) (result.Row, bool) {

@@ -1,94 +1,86 @@
 package status
 
 import (
+	"regexp"
+	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 )
 
 // maxMessage keeps a status small; a condition's own limit is 32 KiB.
 const maxMessage = 1024
 
-// Writer sets conditions at one moment, for one generation of the spec.
-type Writer struct {
-	Status     *v1alpha1.StorageBenchmarkStatus
-	Generation int64
-	Now        time.Time
+// writer sets conditions at one moment, for one generation of the spec.
+type writer struct {
+	status     *v1alpha1.StorageBenchmarkStatus
+	generation int64
+	now        time.Time
 }
 
-// Underway: the operator works on it, or waits for what needs no action.
-func (w Writer) Underway(reason, message string) {
-	w.set(v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message)
-	w.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, reason, message)
+// underway: the operator works on it, or waits for what needs no action.
+func (w writer) underway(why, message string) {
+	w.set(v1alpha1.ConditionReady, metav1.ConditionFalse, why, message)
+	w.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, why, message)
 	w.unset(v1alpha1.ConditionStalled)
-	w.set(v1alpha1.ConditionResultsStored, metav1.ConditionUnknown, reason, "the run has not ended")
 }
 
-// Blocked: it goes no further until somebody acts.
-func (w Writer) Blocked(reason, message string) {
-	w.set(v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message)
+// blocked: it goes no further until somebody acts.
+func (w writer) blocked(why, message string) {
+	w.set(v1alpha1.ConditionReady, metav1.ConditionFalse, why, message)
 	w.unset(v1alpha1.ConditionReconciling)
-	w.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, reason, message)
-	if meta.FindStatusCondition(w.Status.Conditions, v1alpha1.ConditionResultsStored) == nil {
-		w.set(v1alpha1.ConditionResultsStored, metav1.ConditionUnknown, reason, "the run has not ended")
-	}
+	w.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, why, message)
 }
 
-// Finished: the run has ended. It is ready if every trial was measured and
-// stored, and otherwise stalled for reason, with all that was measured kept.
-func (w Writer) Finished(ok bool, reason, message string, stored bool, storedMessage string) {
-	if ok {
-		w.set(v1alpha1.ConditionReady, metav1.ConditionTrue, reason, message)
-		w.unset(v1alpha1.ConditionReconciling)
-		w.unset(v1alpha1.ConditionStalled)
-	} else {
-		w.Blocked(reason, message)
-	}
-	if stored {
-		w.set(v1alpha1.ConditionResultsStored, metav1.ConditionTrue, v1alpha1.ReasonFinished, storedMessage)
-	} else {
-		w.set(v1alpha1.ConditionResultsStored, metav1.ConditionFalse, v1alpha1.ReasonResultsNotStored, storedMessage)
-	}
+// ready: the run has ended well, and nothing is left to do.
+func (w writer) ready(why, message string) {
+	w.set(v1alpha1.ConditionReady, metav1.ConditionTrue, why, message)
+	w.unset(v1alpha1.ConditionReconciling)
+	w.unset(v1alpha1.ConditionStalled)
 }
 
-// TunablesRestored: whether every setting of the nodes is what it was before.
-func (w Writer) TunablesRestored(ok bool, reason, message string) {
-	status := metav1.ConditionFalse
-	if ok {
-		status = metav1.ConditionTrue
-	}
-	w.set(v1alpha1.ConditionTunablesRestored, status, reason, message)
+// unended takes away what is said of runs that have ended.
+func (w writer) unended() {
+	w.unset(v1alpha1.ConditionComplete)
+	w.unset(v1alpha1.ConditionFailed)
+	w.set(v1alpha1.ConditionResultsStored, metav1.ConditionUnknown, reason.Running, "the run has not ended")
 }
 
-// Observed: the conditions hold for this generation too, which changed nothing that
-// they speak of.
-func (w Writer) Observed() {
-	w.Status.ObservedGeneration = w.Generation
-	for i := range w.Status.Conditions {
-		w.Status.Conditions[i].ObservedGeneration = w.Generation
-	}
-}
-
-func (w Writer) set(kind string, status metav1.ConditionStatus, reason, message string) {
-	w.Status.ObservedGeneration = w.Generation
-	meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{
+func (w writer) set(kind string, status metav1.ConditionStatus, why, message string) {
+	w.status.ObservedGeneration = w.generation
+	meta.SetStatusCondition(&w.status.Conditions, metav1.Condition{
 		Type:               kind,
 		Status:             status,
-		Reason:             reason,
-		Message:            Shorten(message, maxMessage),
-		ObservedGeneration: w.Generation,
-		LastTransitionTime: metav1.NewTime(w.Now),
+		Reason:             why,
+		Message:            Shorten(withoutSignatures(message), maxMessage),
+		ObservedGeneration: w.generation,
+		LastTransitionTime: metav1.NewTime(w.now),
 	})
 }
 
-func (w Writer) unset(kind string) { meta.RemoveStatusCondition(&w.Status.Conditions, kind) }
+func (w writer) unset(kind string) { meta.RemoveStatusCondition(&w.status.Conditions, kind) }
 
-// Shorten cuts s to at most n bytes, at a character's boundary.
+// signature is the query of a URL, which in a signed one lets its reader upload.
+var signature = regexp.MustCompile(`(https?://[^\s"'?]+)\?[^\s"']+`)
+
+func withoutSignatures(message string) string { return signature.ReplaceAllString(message, "$1") }
+
+// Shorten cuts s to at most n bytes, at a character's boundary. It leaves out characters that
+// control a terminal or the direction of text: what a worker says is a tenant's word, and an
+// administrator reads it.
 func Shorten(s string, n int) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsGraphic(r) || r == '\n' || r == '\t' {
+			return r
+		}
+		return -1
+	}, s)
 	if len(s) <= n {
 		return s
 	}

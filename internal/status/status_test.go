@@ -20,14 +20,10 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-func writer() Writer {
-	return Writer{Status: &v1alpha1.StorageBenchmarkStatus{}, Generation: 4, Now: noon}
-}
-
-// conditions is the status in one line: Ready, Reconciling, Stalled, ResultsStored.
+// conditions is the status in one line: those that are there.
 func conditions(s *v1alpha1.StorageBenchmarkStatus) string {
 	var out []string
-	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionResultsStored} {
+	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionComplete, v1alpha1.ConditionFailed, v1alpha1.ConditionResultsStored, v1alpha1.ConditionTunablesRestored} {
 		if c := meta.FindStatusCondition(s.Conditions, kind); c != nil {
 			out = append(out, fmt.Sprintf("%s=%s/%s", kind, c.Status, c.Reason))
 		}
@@ -36,55 +32,56 @@ func conditions(s *v1alpha1.StorageBenchmarkStatus) string {
 }
 
 func TestConditionsNeverContradictEachOther(t *testing.T) {
-	w := writer()
+	s := &v1alpha1.StorageBenchmarkStatus{Run: &v1alpha1.RunStatus{TrialsPlanned: 2, TrialsStored: 2, WorkersTotal: 1, WorkersDone: 1}}
+	finished := &metav1.Time{Time: noon}
 	for _, step := range []struct {
-		do   func()
-		want string
+		outcome Outcome
+		ended   *metav1.Time
+		records []Record
+		want    string
 	}{
-		{func() { w.Underway("Queued", "x") }, "Ready=False/Queued Reconciling=True/Queued ResultsStored=Unknown/Queued"},
-		{func() { w.Blocked("PodUnschedulable", "x") }, "Ready=False/PodUnschedulable Stalled=True/PodUnschedulable ResultsStored=Unknown/Queued"},
-		{func() { w.Underway("Running", "x") }, "Ready=False/Running Reconciling=True/Running ResultsStored=Unknown/Running"},
-		{func() { w.Finished(true, "Finished", "x", true, "x") }, "Ready=True/Finished ResultsStored=True/Finished"},
-		{func() { w.Underway("Pending", "x") }, "Ready=False/Pending Reconciling=True/Pending ResultsStored=Unknown/Pending"},
-		{func() { w.Finished(false, "NoSpace", "x", false, "x") }, "Ready=False/NoSpace Stalled=True/NoSpace ResultsStored=False/ResultsNotStored"},
+		{Underway("Queued", "x", 0), nil, nil, "Ready=False/Queued Reconciling=True/Queued ResultsStored=Unknown/Running"},
+		{Outcome{Reason: "PodUnschedulable", Stalled: true}, nil, nil, "Ready=False/PodUnschedulable Stalled=True/PodUnschedulable ResultsStored=Unknown/Running"},
+		{Underway("Running", "x", 0), nil, nil, "Ready=False/Running Reconciling=True/Running ResultsStored=Unknown/Running"},
+		{Outcome{}, finished, []Record{{Node: "a", Phase: v1alpha1.RestoreRunning}}, "Ready=False/Restoring Reconciling=True/Restoring Complete=True/Finished ResultsStored=True/Finished TunablesRestored=False/Restoring"},
+		{Outcome{}, finished, []Record{{Node: "a", Phase: v1alpha1.RestoreFailed}}, "Ready=False/TunablesNotRestored Stalled=True/TunablesNotRestored Complete=True/Finished ResultsStored=True/Finished TunablesRestored=False/TunablesNotRestored"},
+		{Outcome{}, finished, []Record{{Node: "a", Phase: v1alpha1.RestoreGone}}, "Ready=True/Finished Complete=True/Finished ResultsStored=True/Finished TunablesRestored=False/NodeGone"},
+		{Outcome{}, finished, nil, "Ready=True/Finished Complete=True/Finished ResultsStored=True/Finished TunablesRestored=True/Restored"},
+		{Underway("Pending", "x", 0), nil, nil, "Ready=False/Pending Reconciling=True/Pending ResultsStored=Unknown/Running TunablesRestored=True/Restored"},
 	} {
-		step.do()
-		if got := conditions(w.Status); got != step.want {
+		s.Run.FinishedAt = step.ended
+		Summarize(s, Pass{Generation: 4, Now: noon, Outcome: step.outcome, Records: step.records})
+		if got := conditions(s); got != step.want {
 			t.Errorf("got  %s\nwant %s", got, step.want)
 		}
 	}
-	if w.Status.ObservedGeneration != 4 || w.Status.Conditions[0].ObservedGeneration != 4 {
+	if s.ObservedGeneration != 4 || s.Conditions[0].ObservedGeneration != 4 {
 		t.Error("the generation is not recorded")
 	}
 }
 
-func TestConcludeNamesTheFirstFailureAndCountsTheRest(t *testing.T) {
+func TestAFailedRunNamesTheFirstFailureAndCountsTheRest(t *testing.T) {
 	run := &v1alpha1.RunStatus{
-		TrialsPlanned: 24, TrialsStored: 18,
+		TrialsPlanned: 24, TrialsStored: 18, WorkersTotal: 2, WorkersDone: 1, WorkersFailed: 1,
 		StartedAt:  &metav1.Time{Time: noon.Add(-90 * time.Second)},
 		FinishedAt: &metav1.Time{Time: noon},
-		Workers: []v1alpha1.WorkerStatus{
-			{Name: "fast.a", Phase: v1alpha1.WorkerDone},
-			{Name: "fast.b", Phase: v1alpha1.WorkerFailed, Reason: "NoSpace", Message: "the target is full"},
-		},
+		Failures:   []v1alpha1.WorkerFailure{{Worker: "fast.b", Reason: "NoSpace", Message: "the target is full"}},
 	}
-	w := writer()
-	Conclude(w, run)
-	c := meta.FindStatusCondition(w.Status.Conditions, v1alpha1.ConditionReady)
-	if c.Reason != "NoSpace" || c.Message != "worker fast.b: the target is full (1 of 2 workers failed; 18 of 24 trials are stored)" {
+	s := &v1alpha1.StorageBenchmarkStatus{Run: run}
+	Summarize(s, Pass{Generation: 1, Now: noon})
+	c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionFailed)
+	if c == nil || c.Reason != "NoSpace" || c.Message != "worker fast.b: the target is full (1 of 2 workers failed; 18 of 24 trials are stored)" {
 		t.Errorf("%+v", c)
 	}
-	if meta.IsStatusConditionTrue(w.Status.Conditions, v1alpha1.ConditionResultsStored) {
-		t.Error("18 of 24 trials are called stored")
+	if got, want := conditions(s), "Ready=False/NoSpace Stalled=True/NoSpace Failed=True/NoSpace ResultsStored=False/ResultsNotStored"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 
-	run.Workers[1].Phase, run.TrialsStored = v1alpha1.WorkerDone, 24
-	Conclude(w, run)
-	if got := conditions(w.Status); got != "Ready=True/Finished ResultsStored=True/Finished" {
-		t.Error(got)
-	}
-	if c := meta.FindStatusCondition(w.Status.Conditions, v1alpha1.ConditionReady); !strings.Contains(c.Message, "1m30s") {
-		t.Error(c.Message)
+	run.WorkersDone, run.WorkersFailed, run.Failures, run.TrialsStored = 2, 0, nil, 24
+	Summarize(s, Pass{Generation: 1, Now: noon})
+	c = meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
+	if want := "24 trials of 2 workers were measured in 1m30s"; c.Message != want {
+		t.Errorf("got %q, want %q", c.Message, want)
 	}
 }
 
@@ -209,6 +206,18 @@ func TestComparisonsAreSmallReadableAndReadBack(t *testing.T) {
 	}
 	if before.String() != after.String() || strings.Count(before.String(), "\n") != 5 {
 		t.Errorf("the report of the summary\n%s\nand of the status\n%s", before.String(), after.String())
+	}
+}
+
+func TestShortenLeavesOutWhatControlsATerminal(t *testing.T) {
+	for in, want := range map[string]string{
+		"\x1b[2Jfio\r\x07 failed": "[2Jfio failed",
+		"a\u202eb\u200bc\x00":     "abc",
+		"two\nlines\tof é世\u00a0": "two\nlines\tof é世\u00a0",
+	} {
+		if got := Shorten(in, 100); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package status
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -109,13 +108,4 @@ func latency(row result.Row, op string) *v1alpha1.LatencySummary {
 	}
 	at := func(p float64) metav1.Duration { return metav1.Duration{Duration: time.Duration(h.Percentile(p))} }
 	return &v1alpha1.LatencySummary{P50: at(50), P99: at(99), P999: at(99.9)}
-}
-
-// Progress adds up the workers' stored trials.
-func Progress(run *v1alpha1.RunStatus) {
-	run.TrialsStored = 0
-	for _, w := range run.Workers {
-		run.TrialsStored += w.TrialsStored
-	}
-	run.Progress = fmt.Sprintf("%d/%d", run.TrialsStored, run.TrialsPlanned)
 }

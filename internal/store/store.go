@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
+
+	"storagebench.io/storagebench/internal/trial"
 )
 
 // Errors that implementations wrap, so that a caller can tell what to say.
@@ -17,6 +20,7 @@ var (
 	ErrTLS         = errors.New("the server's certificate is not trusted")
 	ErrUnreachable = errors.New("the store cannot be reached")
 	ErrExpired     = errors.New("the signed URL has expired")
+	ErrTooLarge    = errors.New("the object is too large")
 )
 
 // Temporary says whether trying again later can help.
@@ -24,7 +28,7 @@ func Temporary(err error) bool {
 	if err == nil {
 		return false
 	}
-	for _, final := range []error{ErrNotFound, ErrNoBucket, ErrDenied, ErrCredentials, ErrTLS, ErrExpired} {
+	for _, final := range []error{ErrNotFound, ErrNoBucket, ErrDenied, ErrCredentials, ErrTLS, ErrExpired, ErrTooLarge} {
 		if errors.Is(err, final) {
 			return false
 		}
@@ -37,8 +41,13 @@ type Objects interface {
 	// Put stores body under key, whole or not at all; the store verifies a
 	// checksum of it. Putting the same key again replaces the object.
 	Put(ctx context.Context, key string, body []byte) error
-	// Get returns the object's content, or an error that wraps ErrNotFound.
+	// Get returns the object's content, or an error that wraps ErrNotFound. It reads no
+	// more than any document may have, as GetLimited with result.MaxDocument.
 	Get(ctx context.Context, key string) ([]byte, error)
+	// GetLimited is Get for an object that should have at most limit bytes: of a larger
+	// one it reads limit+1, whatever the store says of its size, and returns an error that
+	// wraps ErrTooLarge.
+	GetLimited(ctx context.Context, key string, limit int) ([]byte, error)
 }
 
 // Store can list as well.
@@ -48,9 +57,20 @@ type Store interface {
 	List(ctx context.Context, prefix string) ([]string, error)
 }
 
-// Signer makes URLs that allow one request on one object each.
+// ReadLimited reads at most limit bytes; one more is an error that wraps ErrTooLarge. What
+// it allocates grows with what it has read.
+func ReadLimited(r io.Reader, limit int) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
+	if err == nil && len(body) > limit {
+		return nil, fmt.Errorf("%w: at most %d bytes are read of it", ErrTooLarge, limit)
+	}
+	return body, err
+}
+
+// Signer allows others one request on one object each.
 type Signer interface {
-	SignPut(ctx context.Context, key string, valid time.Duration) (string, error)
+	// SignUploads allows the upload of objects, each of at most so many bytes.
+	SignUploads(ctx context.Context, limits map[string]int, valid time.Duration) (trial.Uploads, error)
 	SignGet(ctx context.Context, key string, valid time.Duration) (string, error)
 }
 

@@ -1,7 +1,52 @@
-// Package suggest finds what a misspelt name was meant to be. It is pure.
+// Package suggest words what a user should write instead: the name that a misspelt one
+// was meant to be, the choices that there are, and counts in singular and plural. It is
+// pure.
 package suggest
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
+
+// maxListed is how many choices still read as a list beside a suggestion.
+const maxListed = 12
+
+// Remedy says what to write instead of a value that is not among the choices. It is the
+// remedy of every enumerated value, and the only place of the message that lists them.
+func Remedy(given string, choices []string) string {
+	near := Nearest(given, choices)
+	switch {
+	case near == "" && len(choices) == 1:
+		return "use " + choices[0]
+	case near == "":
+		return "use one of " + strings.Join(choices, ", ")
+	case len(choices) <= maxListed && len(choices) > 1:
+		return fmt.Sprintf("did you mean %s? Choices: %s", near, strings.Join(choices, ", "))
+	default:
+		return fmt.Sprintf("did you mean %s?", near)
+	}
+}
+
+// Count is a number with its noun: 1 trial, 2 trials, 0 directories.
+func Count[N ~int | ~int32 | ~int64 | ~uint | ~uint32 | ~uint64](n N, noun string) string {
+	if n != 1 {
+		noun = plural(noun)
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// plural covers the regular nouns of English.
+func plural(noun string) string {
+	stem, y := strings.CutSuffix(noun, "y")
+	switch {
+	case y && stem != "" && !strings.ContainsRune("aeiou", rune(stem[len(stem)-1])):
+		return stem + "ies"
+	case strings.HasSuffix(noun, "s"), strings.HasSuffix(noun, "x"), strings.HasSuffix(noun, "ch"), strings.HasSuffix(noun, "sh"):
+		return noun + "es"
+	default:
+		return noun + "s"
+	}
+}
 
 // maxName bounds the work for a name that nobody misspelt.
 const maxName = 64

@@ -4,34 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+
+	"storagebench.io/storagebench/api/reason"
 )
 
-// Class says what kind of failure it was. The operator uses the classes as
-// condition reasons, so they are the same words.
+// Class says what kind of failure it was: a word of package reason, as the operator
+// uses the classes as reasons of conditions.
 type Class string
-
-// Classes of failures that a worker reports.
-const (
-	InvalidJobFile   Class = "InvalidJobFile"
-	InvalidSpec      Class = "InvalidSpec"
-	PlanTampered     Class = "PlanTampered"
-	TargetTooSmall   Class = "TargetTooSmall"
-	TargetHoldsData  Class = "TargetHoldsData"
-	TargetUnusable   Class = "TargetUnusable"
-	NoSpace          Class = "NoSpace"
-	EngineRefused    Class = "EngineRefused"
-	WorkloadFailed   Class = "WorkloadFailed"
-	ResultsNotStored Class = "ResultsNotStored"
-	TimedOut         Class = "TimedOut"
-	InternalError    Class = "InternalError"
-	// TunableNotPermitted: no policy permits to change what the target is on.
-	TunableNotPermitted Class = "TunableNotPermitted"
-	// TunableNotApplied: a setting could not be made, or was not taken. What was set
-	// before it has been put back.
-	TunableNotApplied Class = "TunableNotApplied"
-	// TunablesNotRestored: a setting of the node is not what it was before.
-	TunablesNotRestored Class = "TunablesNotRestored"
-)
 
 // Failure is an error with a class, the field of the spec that it is about, and
 // what to do. It travels in receipts and result documents.
@@ -63,18 +43,41 @@ func (f *Failure) Error() string {
 // Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
+// Limits of a failure that somebody else has written.
+const (
+	maxMessage = 2048
+	maxWords   = 512
+)
+
+// classPattern is the shape of a class, as that of a condition's reason.
+var classPattern = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,63}$`)
+
+// Bound cuts the texts of a failure that somebody else may have written to what a status
+// holds, and returns an error if its class has not the shape of one. nil is no failure.
+func (f *Failure) Bound() error {
+	if f == nil {
+		return nil
+	}
+	if !classPattern.MatchString(string(f.Class)) {
+		return fmt.Errorf("a failure's class is %.64q, which is no class", f.Class)
+	}
+	f.Message, f.Remedy = truncate(f.Message, maxMessage), truncate(f.Remedy, maxWords)
+	f.Field, f.Workload = truncate(f.Field, maxWords), truncate(f.Workload, maxWords)
+	return nil
+}
+
 // AsFailure returns the Failure in err's chain, or an InternalError that wraps err.
 func AsFailure(err error) *Failure {
 	if f, ok := errors.AsType[*Failure](err); ok {
 		return f
 	}
-	return &Failure{Class: InternalError, Message: err.Error(), Err: err}
+	return &Failure{Class: reason.InternalError, Message: err.Error(), Err: err}
 }
 
 // LosesData refuses a setting that can lose data and that the variant does not accept.
 func LosesData(variant, name, value, why string) *Failure {
 	return &Failure{
-		Class: InvalidSpec, Field: "spec.variants[" + variant + "].acceptDataLoss",
+		Class: reason.InvalidSpec, Field: "spec.variants[" + variant + "].acceptDataLoss",
 		Message: fmt.Sprintf("%s=%s can lose data: %s", name, value, why),
 		Remedy:  "set acceptDataLoss: true if nothing on this storage is needed, or choose another value",
 	}
@@ -121,8 +124,11 @@ func (r Receipt) Encode() ([]byte, error) {
 	return b, nil
 }
 
-// DecodeReceipt reads a termination message. It is untrusted input: whoever can
-// run a program in the Pod can write it.
+var digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+// DecodeReceipt reads a termination message. It is untrusted input: whoever can run a
+// program in the Pod can write it. What it returns is bounded and consistent in itself;
+// whether it is the right worker's, Check tells.
 func DecodeReceipt(message string) (*Receipt, error) {
 	if len(message) > MaxReceipt {
 		return nil, fmt.Errorf("receipt: %d bytes are more than a termination message holds", len(message))
@@ -132,9 +138,34 @@ func DecodeReceipt(message string) (*Receipt, error) {
 		return nil, fmt.Errorf("receipt: %w", err)
 	}
 	if r.Schema != ReceiptSchema {
-		return nil, fmt.Errorf("receipt: its schema is %q, and this program reads %q", r.Schema, ReceiptSchema)
+		return nil, fmt.Errorf("receipt: its schema is %.64q, and this program reads %q", r.Schema, ReceiptSchema)
+	}
+	switch {
+	case r.Planned < 0 || r.Stored < 0 || r.Stored > r.Planned:
+		return nil, fmt.Errorf("receipt: it counts %d of %d trials", r.Stored, r.Planned)
+	case r.SummaryDigest != "" && !digestPattern.MatchString(r.SummaryDigest):
+		return nil, fmt.Errorf("receipt: %.80q is no digest", r.SummaryDigest)
+	}
+	if err := r.Failure.Bound(); err != nil {
+		return nil, fmt.Errorf("receipt: %w", err)
 	}
 	return r, nil
+}
+
+// Check returns an error unless the receipt is that of a worker of the plan's run.
+func (r *Receipt) Check(p *Plan, worker string) error {
+	// A worker that could not take its plan knows no run.
+	withoutPlan := r.Run == "" && r.Planned == 0 && r.Failure != nil
+	if withoutPlan && r.Worker == worker {
+		return nil
+	}
+	if r.Run != p.Run || r.Worker != worker {
+		return fmt.Errorf("receipt: it is of worker %.64q of run %.64q, not of worker %q of run %q", r.Worker, r.Run, worker, p.Run)
+	}
+	if r.Planned != len(p.Trials) {
+		return fmt.Errorf("receipt: it counts %d of %d trials, but the plan has %d", r.Stored, r.Planned, len(p.Trials))
+	}
+	return nil
 }
 
 func truncate(s string, n int) string {

@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
+
+	"storagebench.io/storagebench/api/reason"
 )
 
 // PlanSchema is the version of the Plan document.
@@ -67,6 +68,10 @@ type Target struct {
 	// Generated says that the volume was made for this run, so that an old
 	// signature on it is nobody's data.
 	Generated bool `json:"generated,omitempty"`
+	// RunAsUser and FSGroup of the worker's Pod, for an existing claim whose user asked
+	// for them.
+	RunAsUser *int64 `json:"runAsUser,omitempty"`
+	FSGroup   *int64 `json:"fsGroup,omitempty"`
 }
 
 // Workload is one engine with its configuration, which only the engine reads:
@@ -198,7 +203,7 @@ func (p *Plan) Encode() (document []byte, digest string, err error) {
 func DecodePlan(document []byte, digest string) (*Plan, error) {
 	if got := Digest(document); digest != "" && got != digest {
 		return nil, &Failure{
-			Class:   PlanTampered,
+			Class:   reason.PlanTampered,
 			Message: fmt.Sprintf("the plan has digest %s, and the Job was made for %s", got, digest),
 			Remedy:  "see who changed the plan's ConfigMap, then change spec.runID to run again",
 		}
@@ -240,6 +245,10 @@ func (k Keys) Plan() string { return k.join("plan.json") }
 // Summary is the key of the run's summary.json.
 func (k Keys) Summary() string { return k.join("summary.json") }
 
+// Accepted is the key of what the operator has accepted of a worker's documents. No
+// worker can write it.
+func (k Keys) Accepted(worker string) string { return k.join("accepted", worker+".json") }
+
 // WorkerSummary is the key of a worker's summary.json.
 func (k Keys) WorkerSummary(worker string) string { return k.join("workers", worker, "summary.json") }
 
@@ -254,14 +263,4 @@ func (k Keys) Trial(worker, id string) string {
 // Raw is the key of the output of a trial's tool, as the tool wrote it, zstd-compressed.
 func (k Keys) Raw(worker, id string) string {
 	return k.join("workers", worker, "raw", id, "output.zst")
-}
-
-// Grant is what a worker may do with the result store, and until when.
-type Grant struct {
-	Expires time.Time `json:"expires"`
-	// CABundle holds PEM certificates that sign the store's, if not the system's.
-	CABundle []byte `json:"caBundle,omitempty"`
-	// Put and Get map an object key to a URL that is signed for that request.
-	Put map[string]string `json:"put"`
-	Get map[string]string `json:"get"`
 }

@@ -51,7 +51,7 @@ func restorable(source string) bool {
 	return source == local || handedDown(source)
 }
 
-// handedDown says whether a value is not the dataset's own.
+// handedDown reports whether a value is not the dataset's own.
 func handedDown(source string) bool {
 	return source == byDefault || source == received || strings.HasPrefix(source, inherited)
 }
@@ -92,7 +92,7 @@ var datasetPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.: %-]*(/[A-Za-z0-9
 
 func datasetName(name string) bool { return len(name) < 256 && datasetPattern.MatchString(name) }
 
-var errOtherDataset = errors.New("another dataset has its name now")
+var errOtherDataset = errors.New("another dataset now has its name")
 
 // sameDataset fails if the dataset of this name is another one than it was.
 func (h Host) sameDataset(ctx context.Context, d DatasetID) error {
@@ -151,7 +151,7 @@ func (h Host) locateDataset(ctx context.Context, k Knob) (Location, error) {
 	}
 	for line := range strings.Lines(out) {
 		if strings.TrimSpace(line) == k.Dataset.PoolGUID {
-			return Location{Presence: Gone, Note: "the dataset " + k.Dataset.Name + " was destroyed, and its properties with it"}, nil
+			return Location{Presence: Gone, Note: "the dataset " + k.Dataset.Name + " was destroyed together with its properties"}, nil
 		}
 	}
 	return Location{Presence: Away, Note: "the pool of " + k.Dataset.Name + " is not imported: the property is still on its disks"}, nil

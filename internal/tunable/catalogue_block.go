@@ -5,8 +5,8 @@ const (
 	queueWhere = "/sys/block/X/queue/"
 )
 
-// driveTunables are the caches in the disks themselves. They stand before the
-// block queue's, which the kernel derives from them.
+// driveTunables are the caches in the disks themselves, from which the kernel derives
+// the block queue's.
 func driveTunables() []Tunable {
 	const restoring = "Drives may keep it when they are switched off, so that it is refused on a disk without a serial number or WWID, which would not be known again; " +
 		"and while the disk is away, it stays in the journal."
@@ -34,8 +34,9 @@ func driveTunables() []Tunable {
 
 // blockTunables are attributes of the queue in front of a disk. Several of them
 // reset others: a scheduler brings its own nr_requests, and what changes the limits
-// of the queue (write_cache, max_sectors_kb) sets read_ahead_kb anew. So they stand
-// in this order, and all of a disk's are recorded with each.
+// of the queue (write_cache, max_sectors_kb) sets read_ahead_kb anew. So
+// Check refuses an order in which one undoes another, and all of a disk's are recorded
+// with each.
 func blockTunables() []Tunable {
 	queue := func(name string, v values, about string, risks ...risk) Tunable {
 		b := attribute{name: "queue/" + name}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -22,15 +23,13 @@ var catalogue = sync.OnceValue(func() index {
 		i.all = append(i.all, part...)
 	}
 	for n := range i.all {
-		i.all[n].rank = n
 		i.byName[i.all[n].Name] = i.all[n]
 		i.names = append(i.names, i.all[n].Name)
 	}
 	return i
 })
 
-// Catalogue returns every tunable, in the order in which they are applied: what
-// resets other settings of a device stands before those.
+// Catalogue returns every tunable.
 func Catalogue() []Tunable { return append([]Tunable(nil), catalogue().all...) }
 
 // Find returns the tunable of a name. Its error is a *trial.Failure that suggests
@@ -40,12 +39,12 @@ func Find(name string) (Tunable, error) {
 		return t, nil
 	}
 	f := &trial.Failure{
-		Class:   trial.InvalidSpec,
+		Class:   reason.InvalidSpec,
 		Message: fmt.Sprintf("there is no tunable %q", name),
-		Remedy:  "storagebench tunables lists those that there are",
+		Remedy:  "run storagebench tunables to list them all",
 	}
-	if near := suggest.Nearest(name, catalogue().names); near != "" {
-		f.Remedy = "did you mean " + near + "?"
+	if suggest.Nearest(name, catalogue().names) != "" {
+		f.Remedy = suggest.Remedy(name, catalogue().names)
 	} else if near := sameLeaf(name); near != "" {
 		f.Remedy = "did you mean " + near + "?"
 	}
@@ -63,9 +62,16 @@ func sameLeaf(name string) string {
 	return ""
 }
 
-// ByRank orders assignments as they are to be applied.
-func ByRank(a, b Assignment) int {
-	return catalogue().byName[a.Knob.Tunable].rank - catalogue().byName[b.Knob.Tunable].rank
+// resets are the settings that the kernel sets anew when one is written, on at least one
+// of the kernels that we know: a scheduler brings its own nr_requests (and bfq switches
+// off the throttling of writeback), and what changes the limits of a queue sets its
+// read-ahead.
+var resets = map[string][]string{
+	"scsi.disk.cache_type":       {"block.queue.write_cache", "block.queue.read_ahead_kb"},
+	"ata.write_cache":            {"block.queue.write_cache", "block.queue.read_ahead_kb"},
+	"block.queue.write_cache":    {"block.queue.read_ahead_kb"},
+	"block.queue.max_sectors_kb": {"block.queue.read_ahead_kb"},
+	"block.queue.scheduler":      {"block.queue.nr_requests", "block.queue.wbt_lat_usec"},
 }
 
 // exclusive are settings of which writing one switches the other off.
@@ -100,12 +106,19 @@ func Check(settings []Setting) error {
 			return f
 		}
 		if first, twice := seen[s.Name]; twice {
-			return invalid(fmt.Sprintf("tunables[%d].name", i), fmt.Sprintf("%s is set already, by tunables[%d]", s.Name, first), "set it once")
+			return invalid(fmt.Sprintf("tunables[%d].name", i), fmt.Sprintf("tunables[%d] already sets %s", first, s.Name), "set it once")
 		}
 		seen[s.Name] = i
 		if other, both := seen[exclusive(s.Name)]; both {
 			return invalid(fmt.Sprintf("tunables[%d].name", i),
 				fmt.Sprintf("%s and %s of tunables[%d] are the same setting in two forms", s.Name, exclusive(s.Name), other), "set one of them")
+		}
+		for _, reset := range resets[s.Name] {
+			if before, earlier := seen[reset]; earlier {
+				return invalid(fmt.Sprintf("tunables[%d].name", i),
+					fmt.Sprintf("tunables are set in the order of the list, and setting %s would undo %s of tunables[%d]", s.Name, reset, before),
+					fmt.Sprintf("list %s before %s", s.Name, reset))
+			}
 		}
 		if _, err := t.Parse(s.Value); err != nil {
 			return invalid(fmt.Sprintf("tunables[%d].value", i), fmt.Sprintf("%s does not take the value %q", s.Name, s.Value), err.Error())
@@ -133,5 +146,5 @@ func CheckAssignments(assignments []Assignment) error {
 }
 
 func invalid(field, message, remedy string) *trial.Failure {
-	return &trial.Failure{Class: trial.InvalidSpec, Field: field, Message: message, Remedy: remedy}
+	return &trial.Failure{Class: reason.InvalidSpec, Field: field, Message: message, Remedy: remedy}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -30,7 +31,7 @@ func TestSettingsThatNoMachineHasAreRefusedWithTheirField(t *testing.T) {
 		"an ARC of any size":     {[]Setting{{"zfs.module.zfs_arc_max", "0"}}, "tunables[0].value", "64MiB"},
 		"a size that is rounded": {[]Setting{{"block.queue.read_ahead_kb", "66"}}, "tunables[0].value", "multiple of 4"},
 		"a record size":          {[]Setting{{"zfs.dataset.recordsize", "100K"}}, "tunables[0].value", "power of two"},
-		"a setting twice":        {[]Setting{{"vm.dirty_ratio", "5"}, {"vm.dirty_ratio", "6"}}, "tunables[1].name", "already, by tunables[0]"},
+		"a setting twice":        {[]Setting{{"vm.dirty_ratio", "5"}, {"vm.dirty_ratio", "6"}}, "tunables[1].name", "tunables[0] already sets vm.dirty_ratio"},
 		"two forms of a setting": {[]Setting{{"vm.dirty_ratio", "5"}, {"vm.dirty_bytes", "1M"}}, "tunables[1].name", "the same setting in two forms"},
 		"two names of a cache":   {[]Setting{{"ata.write_cache", "off"}, {"scsi.disk.cache_type", "write through"}}, "tunables[1].name", "the same setting"},
 		"two lines":              {[]Setting{{"block.queue.scheduler", "none\nx"}}, "tunables[0].value", ""},
@@ -43,7 +44,7 @@ func TestSettingsThatNoMachineHasAreRefusedWithTheirField(t *testing.T) {
 			continue
 		}
 		f, ok := errors.AsType[*trial.Failure](err)
-		if !ok || f.Class != trial.InvalidSpec || f.Field != c.field || !strings.Contains(f.Error(), c.want) || f.Remedy == "" {
+		if !ok || f.Class != reason.InvalidSpec || f.Field != c.field || !strings.Contains(f.Error(), c.want) || f.Remedy == "" {
 			t.Errorf("%s: got %+v", name, err)
 		}
 	}
@@ -119,7 +120,7 @@ func TestTheCatalogueIsComplete(t *testing.T) {
 	seen := map[string]bool{}
 	for _, tunable := range Catalogue() {
 		if seen[tunable.Name] {
-			t.Errorf("%s is there twice", tunable.Name)
+			t.Errorf("%s is listed twice", tunable.Name)
 		}
 		seen[tunable.Name] = true
 		if tunable.About == "" || tunable.Where == "" || tunable.Values() == "" || tunable.Survives == "" || tunable.Scope == "" || tunable.backend == nil {
@@ -147,5 +148,41 @@ func TestOneKnobIsNotSetTwice(t *testing.T) {
 	}
 	if err := CheckAssignments([]Assignment{{Knob: ratio}, {Knob: bytes}}); err == nil || !strings.Contains(err.Error(), "two forms") {
 		t.Error(err)
+	}
+}
+
+func TestAnOrderInWhichOneUndoesAnotherIsRefused(t *testing.T) {
+	scheduler, requests := Setting{Name: "block.queue.scheduler", Value: "bfq"}, Setting{Name: "block.queue.nr_requests", Value: "64"}
+	if err := Check([]Setting{scheduler, requests}); err != nil {
+		t.Errorf("the scheduler first: %v", err)
+	}
+	f, ok := errors.AsType[*trial.Failure](Check([]Setting{requests, {Name: "vm.dirty_ratio", Value: "5"}, scheduler}))
+	if !ok || f.Field != "tunables[2].name" || !strings.Contains(f.Message, "would undo block.queue.nr_requests of tunables[0]") || f.Remedy != "list block.queue.scheduler before block.queue.nr_requests" {
+		t.Errorf("the scheduler last: %v", f)
+	}
+	// Whatever resets another is in the catalogue, and so is what it resets.
+	for name, all := range resets {
+		for _, n := range append([]string{name}, all...) {
+			if _, err := Find(n); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestDevicesAndDatasetsMustBeNamedByAPolicy(t *testing.T) {
+	for _, c := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"loop*", "loop7", true}, {"loop7", "loop70", false}, {"tank/bench", "tank/bench", true}, {"tank/*", "tank/a/b", false},
+		{"tank/*", "tank/a", true}, {trial.Everything, "tank/a/b", true}, {"[", "[", false}, {"", "sda", false},
+	} {
+		if got := matchesAny([]string{c.pattern}, c.name); got != c.want {
+			t.Errorf("%q matches %q: %v", c.pattern, c.name, got)
+		}
+	}
+	if matchesAny(nil, "sda") {
+		t.Error("no pattern matches something")
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Files are the files of sysfs and procfs, by absolute names.
@@ -15,6 +17,9 @@ type Files interface {
 	WriteFile(name string, data []byte) error
 	// ReadDir returns the names in a directory.
 	ReadDir(name string) ([]string, error)
+	// Identity is a number that a file or directory of sysfs has for as long as the
+	// kernel keeps the object behind it, and that no other has until the next boot.
+	Identity(name string) (uint64, error)
 }
 
 // Tree is the files below a directory: / on a real machine.
@@ -45,6 +50,15 @@ func (t Tree) ReadDir(name string) ([]string, error) {
 	return names, err
 }
 
+// Identity is the inode's number: sysfs counts up with every object that it shows.
+func (t Tree) Identity(name string) (uint64, error) {
+	var stat unix.Stat_t
+	if err := unix.Stat(t.path(name), &stat); err != nil {
+		return 0, &os.PathError{Op: "stat", Path: name, Err: err}
+	}
+	return stat.Ino, nil
+}
+
 func (t Tree) path(name string) string { return filepath.Join("/", string(t), name) }
 
 // read returns a file's text without the white space around it.
@@ -69,7 +83,7 @@ func (h Host) write(name, value string) error {
 	return nil
 }
 
-// ErrAbsent says that the machine, device or dataset has no such setting.
+// ErrAbsent reports that the machine, device or dataset has no such setting.
 var ErrAbsent = errors.New("there is no such setting here")
 
 func absent(err error) error {

@@ -70,7 +70,7 @@ func (h Host) run(ctx context.Context, program string, args ...string) (string, 
 	return run(ctx, argv)
 }
 
-// MissingError says that a program is not installed.
+// MissingError reports that a program is not installed.
 type MissingError struct {
 	Program string
 	Err     error
@@ -78,7 +78,7 @@ type MissingError struct {
 
 // Error names the program and what to do.
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("the program %s is not installed on the node, in any of %s", e.Program, strings.Join(directories[:], ", "))
+	return fmt.Sprintf("program %s is not installed on the node (searched in %s)", e.Program, strings.Join(directories[:], ", "))
 }
 
 // Unwrap returns the cause.
@@ -101,7 +101,7 @@ func runProcess(ctx context.Context, argv []string) (string, error) {
 			return "", &MissingError{Program: program(argv), Err: fmt.Errorf("%s: %w", said, err)}
 		}
 		if ctx.Err() != nil {
-			err = fmt.Errorf("it did not end: %w", ctx.Err())
+			err = fmt.Errorf("it did not finish in time: %w", ctx.Err())
 		}
 		return "", fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), err, said)
 	}

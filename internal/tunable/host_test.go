@@ -49,7 +49,7 @@ func TestWhatAProgramSaysIsPartOfTheError(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := (Host{}).run(ctx, "sleep", "60"); err == nil || !strings.Contains(err.Error(), "did not end") {
+	if _, err := (Host{}).run(ctx, "sleep", "60"); err == nil || !strings.Contains(err.Error(), "did not finish in time") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -112,6 +112,12 @@ func TestATargetOnZFSHasADatasetAndTheDisksOfItsPool(t *testing.T) {
 	}
 	if p.Dataset == nil || *p.Dataset != (DatasetID{Name: "tank/bench", GUID: "77", PoolGUID: "88"}) {
 		t.Errorf("dataset %+v, %s", p.Dataset, p.DatasetNote)
+	}
+	for i := range p.Devices {
+		if p.Devices[i].Object == 0 {
+			t.Errorf("%s has no identity", p.Devices[i].Name)
+		}
+		p.Devices[i].Object = 0 // whatever number the directory has
 	}
 	want := []DeviceID{{Name: "sda", Number: "8:0", DiskSeq: 3, WWID: "naa.1"}, {Name: "sdb", Number: "8:16"}}
 	if !slices.Equal(p.Devices, want) || !strings.Contains(p.DeviceNote, "/var/log.img") {

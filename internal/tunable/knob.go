@@ -13,7 +13,7 @@ type backend interface {
 	// prepare returns how to put the present state back, and the state that there will
 	// be when the value has been written.
 	prepare(value string, present State) (old, wanted State)
-	// same says whether nothing is left to do to get from one state to the other.
+	// same reports whether nothing is left to do to get from one state to the other.
 	same(a, b State) bool
 }
 
@@ -63,7 +63,7 @@ func (h Host) Prepare(ctx context.Context, k Knob, value string) (old, wanted St
 	}
 	present, err := b.read(ctx, h, k)
 	if err == nil && k.Dataset != nil && !restorable(present.Source) {
-		err = fmt.Errorf("its source is %q (an option of the mount sets it), and zfs cannot put that back: mount the dataset without the option", present.Source)
+		err = fmt.Errorf("its source is %q (a mount option sets it), which zfs cannot restore: mount the dataset without that option", present.Source)
 	}
 	if err != nil {
 		return State{}, State{}, fmt.Errorf("%s: %w", k, err)
@@ -84,13 +84,13 @@ func (h Host) Write(ctx context.Context, k Knob, s State) error {
 	return nil
 }
 
-// Same says whether two states of the knob are one.
+// Same reports whether two states of the knob are one.
 func (k Knob) Same(a, b State) bool {
 	back, err := k.backend()
 	return err == nil && back.same(a, b)
 }
 
-// Residue says whether a state that is Same as old still holds what writing wanted over
+// Residue reports whether a state that is Same as old still holds what writing wanted over
 // it has left: a value that was accepted and had no effect, yet.
 func (k Knob) Residue(present, old, wanted State) bool {
 	back, err := k.backend()
@@ -100,7 +100,7 @@ func (k Knob) Residue(present, old, wanted State) bool {
 	return err == nil && ok && leaves.residue(present, old, wanted)
 }
 
-// Survives says whether the knob keeps its value when the node boots.
+// Survives reports whether the knob keeps its value when the node boots.
 func (k Knob) Survives() Survival {
 	if t, ok := catalogue().byName[k.Tunable]; ok {
 		return t.Survives

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/tunable"
 	"storagebench.io/storagebench/internal/tunable/tunabletest"
@@ -211,7 +212,7 @@ func TestAnInheritedPropertyIsInheritedAgain(t *testing.T) {
 		}
 		kernel.Destroy("tank/bench")
 		kernel.Create("tank/bench", "3")
-		if err := h.Write(t.Context(), k, old); err == nil || !strings.Contains(err.Error(), "another dataset has its name") {
+		if err := h.Write(t.Context(), k, old); err == nil || !strings.Contains(err.Error(), "another dataset now has its name") {
 			t.Errorf("%s: another dataset: %v", name, err)
 		}
 	}
@@ -331,14 +332,14 @@ func TestNamesThatArePathsReachNothing(t *testing.T) {
 	}
 }
 
-func TestPlanMakesAnAssignmentForEachDiskInTheOrderOfTheCatalogue(t *testing.T) {
+func TestPlanMakesAnAssignmentForEachDiskInTheUsersOrder(t *testing.T) {
 	kernel := tunabletest.New()
 	kernel.Attach("sda", "8:0", "a")
 	kernel.Attach("nvme0n1", "259:0", "")
 	h := kernel.Host()
 	sda, nvme := knob(t, h, "x", "sda").Device, knob(t, h, "x", "nvme0n1").Device
 	both := tunable.Place{Path: "/x", Devices: []tunable.DeviceID{*sda, *nvme}}
-	got, err := h.Plan(t.Context(), []tunable.Setting{{Name: "vm.dirty_bytes", Value: "1M"}, {Name: "block.queue.read_ahead_kb", Value: "128"}, {Name: "block.queue.write_cache", Value: "write back"}}, both)
+	got, err := h.Plan(t.Context(), []tunable.Setting{{Name: "vm.dirty_bytes", Value: "1M"}, {Name: "block.queue.write_cache", Value: "write back"}, {Name: "block.queue.read_ahead_kb", Value: "128"}}, both)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,8 +348,9 @@ func TestPlanMakesAnAssignmentForEachDiskInTheOrderOfTheCatalogue(t *testing.T) 
 		lines = append(lines, a.Field+" "+a.Knob.String()+" "+a.Value)
 	}
 	want := []string{
-		"tunables[2] block.queue.write_cache of sda write back", "tunables[2] block.queue.write_cache of nvme0n1 write back",
-		"tunables[1] block.queue.read_ahead_kb of sda 128", "tunables[1] block.queue.read_ahead_kb of nvme0n1 128", "tunables[0] vm.dirty_bytes 1048576",
+		"tunables[0] vm.dirty_bytes 1048576",
+		"tunables[1] block.queue.write_cache of sda write back", "tunables[1] block.queue.write_cache of nvme0n1 write back",
+		"tunables[2] block.queue.read_ahead_kb of sda 128", "tunables[2] block.queue.read_ahead_kb of nvme0n1 128",
 	}
 	if !slices.Equal(lines, want) {
 		t.Errorf("got %q", lines)
@@ -370,7 +372,7 @@ func TestPlanMakesAnAssignmentForEachDiskInTheOrderOfTheCatalogue(t *testing.T) 
 	} {
 		_, err := h.Plan(t.Context(), []tunable.Setting{c.setting}, c.place)
 		f, ok := errors.AsType[*trial.Failure](err)
-		if !ok || f.Class != trial.InvalidSpec || !strings.HasPrefix(f.Field, "tunables[0]") || !strings.Contains(f.Error(), c.want) || f.Remedy == "" {
+		if !ok || f.Class != reason.InvalidSpec || !strings.HasPrefix(f.Field, "tunables[0]") || !strings.Contains(f.Error(), c.want) || f.Remedy == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -18,16 +18,20 @@ type DeviceID struct {
 	// DiskSeq counts up with every disk and medium that the kernel sees, and is used
 	// once between two boots. 0: the kernel does not count (before 5.15).
 	DiskSeq uint64 `json:"diskSeq,omitempty"`
-	WWID    string `json:"wwid,omitempty"`
-	Serial  string `json:"serial,omitempty"`
+	// Object is the kernel's own object, until the next boot: the number of its
+	// directory in sysfs. It stays when a medium is changed or a loop device's file is
+	// detached, and with it stay the settings of the queue. 0: not recorded.
+	Object uint64 `json:"object,omitempty"`
+	WWID   string `json:"wwid,omitempty"`
+	Serial string `json:"serial,omitempty"`
 	// Backing is the file of a loop device, and where in it the device begins.
 	Backing string `json:"backing,omitempty"`
 }
 
-// lasting says whether the disk can be known again after a reboot.
+// lasting reports whether the disk can be known again after a reboot.
 func (d DeviceID) lasting() bool { return d.WWID != "" || d.Serial != "" || d.Backing != "" }
 
-// alike says whether two identities are of one disk, as far as what outlasts a
+// alike reports whether two identities are of one disk, as far as what outlasts a
 // reboot tells.
 func (d DeviceID) alike(other DeviceID) bool {
 	return d.WWID == other.WWID && d.Serial == other.Serial && d.Backing == other.Backing
@@ -48,6 +52,9 @@ func (h Host) DeviceID(name string) (DeviceID, error) {
 		return DeviceID{}, fmt.Errorf("tunable: the disk %s: %w", name, err)
 	}
 	d := DeviceID{Name: name, Number: number}
+	if d.Object, err = h.files().Identity("/sys/block/" + name); err != nil {
+		return DeviceID{}, fmt.Errorf("tunable: the disk %s: %w", name, absent(err))
+	}
 	d.DiskSeq, _ = strconv.ParseUint(h.optional(dir+"diskseq"), 10, 64) // 0 if there is none
 	for _, file := range []string{"wwid", "device/wwid"} {
 		if d.WWID == "" {
@@ -104,7 +111,7 @@ func (h Host) Locate(ctx context.Context, k Knob, sameBoot bool) (Location, erro
 	default:
 		if strings.HasPrefix(t.Name, "zfs.module.") {
 			if _, err := h.files().ReadDir(parameters); errors.Is(err, os.ErrNotExist) {
-				return Location{Presence: Gone, Note: "the zfs module is not loaded, and its parameters went with it"}, nil
+				return Location{Presence: Gone, Note: "the zfs module is not loaded, so its parameters are gone"}, nil
 			}
 		}
 		return Location{Knob: k, Presence: Here}, nil
@@ -119,15 +126,18 @@ func (h Host) locateDevice(k Knob, sameBoot bool) (Location, error) {
 	was := *k.Device
 	at := func(d DeviceID, p Presence) Location {
 		l := Location{Knob: Knob{Tunable: k.Tunable, Device: &d}, Presence: p}
-		if d.Name != was.Name {
+		switch {
+		case d.Name != was.Name:
 			l.Note = was.Name + " is called " + d.Name + " now"
+		case p == Here && was.Backing != "" && d.Backing != was.Backing:
+			l.Note = "the loop device " + d.Name + " keeps its settings although its file was detached"
 		}
 		return l
 	}
 	var alike []DeviceID
 	for _, d := range disks {
 		switch {
-		case sameBoot && was.DiskSeq != 0 && d.DiskSeq == was.DiskSeq, sameBoot && sameSlot(was, d):
+		case sameBoot && was.sameObject(d):
 			return at(d, Here), nil
 		case was.lasting() && d.alike(was):
 			alike = append(alike, d)
@@ -142,15 +152,23 @@ func (h Host) locateDevice(k Knob, sameBoot bool) (Location, error) {
 	return absentDevice(k, disks, len(alike)), nil
 }
 
-// sameSlot says whether a disk is the kernel's object that was recorded although its
-// diskseq does not say so. A kernel that does not count leaves name and number. A
-// loop device keeps the settings of its queue when its file is detached: with that
-// file or none it is still ours, with another one it is somebody else's.
-func sameSlot(was, d DeviceID) bool {
-	if d.Name != was.Name || d.Number != was.Number {
+// sameObject reports whether now is the kernel's object that was recorded as d, within one
+// boot. The queue's settings belong to that object and not to what is attached to it: all
+// of them outlive the detach of a loop device's file, and wait for the next one. What a
+// journal of an earlier version recorded has no Object: there diskseq decides, on a kernel
+// that does not count disks name and number, and for a loop device its file.
+func (d DeviceID) sameObject(now DeviceID) bool {
+	slot := now.Name == d.Name && now.Number == d.Number
+	switch {
+	case d.Object != 0 && now.Object != 0:
+		return now.Object == d.Object
+	case d.DiskSeq != 0 && now.DiskSeq == d.DiskSeq:
+		return true
+	case !slot:
 		return false
+	default:
+		return d.DiskSeq == 0 && now.alike(d) || d.Backing != "" && (now.Backing == d.Backing || !now.lasting())
 	}
-	return was.DiskSeq == 0 && d.alike(was) || was.Backing != "" && (d.Backing == was.Backing || !d.lasting())
 }
 
 // absentDevice says what has become of a disk that was not found.
@@ -162,15 +180,12 @@ func absentDevice(k Knob, disks []DeviceID, alike int) Location {
 		}
 	}
 	if alike > 1 {
-		note = fmt.Sprintf("%d disks look like %s, and none has its name", alike, k.Device.Name)
+		note = fmt.Sprintf("%d disks look like %s, but none has its name", alike, k.Device.Name)
 	}
 	if k.Survives() != Never {
 		return Location{Presence: Away, Note: note + "; it may have kept the setting"}
 	}
-	if strings.HasPrefix(k.Device.Name, "loop") {
-		return Location{Presence: Gone, Note: note + "; a loop device keeps some settings for whatever is attached to it next: see storagebench tunables"}
-	}
-	return Location{Presence: Gone, Note: note + "; its settings went with it"}
+	return Location{Presence: Gone, Note: note + "; its settings are gone too"}
 }
 
 func (h Host) disks() ([]DeviceID, error) {

@@ -14,6 +14,7 @@ func TestADiskIsFoundAgainAndNeverTakenForAnother(t *testing.T) {
 		k.Attach("sda", "8:0", "wwid-a")
 		k.Attach("sdb", "8:16", "wwid-b")
 		k.Attach("vda", "252:0", "")
+		k.Attach("sdr", "8:96", "")
 		k.Loop("loop1", "7:1", "/one.img")
 		return k
 	}
@@ -31,7 +32,7 @@ func TestADiskIsFoundAgainAndNeverTakenForAnother(t *testing.T) {
 		"a boot":                         {disk: "sda", happens: func(k *tunabletest.Kernel) { k.Reboot(nil) }, rebooted: true, want: tunable.Fresh, called: "sda"},
 		"a boot that exchanges names":    {disk: "sda", happens: func(k *tunabletest.Kernel) { k.Reboot(map[string]string{"sda": "sdb", "sdb": "sda"}) }, rebooted: true, want: tunable.Fresh, called: "sdb", note: "sda is called sdb now"},
 		"a boot, to one without a name":  {disk: "vda", happens: func(k *tunabletest.Kernel) { k.Reboot(nil) }, rebooted: true, want: tunable.Gone, note: "another one has its name"},
-		"it was taken away":              {disk: "sda", happens: func(k *tunabletest.Kernel) { k.Detach("sda") }, want: tunable.Gone, note: "sda is gone; its settings went with it"},
+		"it was taken away":              {disk: "sda", happens: func(k *tunabletest.Kernel) { k.Detach("sda") }, want: tunable.Gone, note: "sda is gone; its settings are gone too"},
 		"it was taken away, and kept it": {disk: "sda", tunable: "scsi.disk.cache_type", happens: func(k *tunabletest.Kernel) { k.Detach("sda") }, want: tunable.Away, note: "may have kept"},
 		"another one in its place":       {disk: "sda", happens: func(k *tunabletest.Kernel) { k.Detach("sda"); k.Attach("sda", "8:0", "wwid-c") }, want: tunable.Gone, note: "another one has its name"},
 		"another one without a name":     {disk: "vda", happens: func(k *tunabletest.Kernel) { k.Detach("vda"); k.Attach("vda", "252:0", "") }, want: tunable.Gone, note: "another one has its name"},
@@ -43,12 +44,20 @@ func TestADiskIsFoundAgainAndNeverTakenForAnother(t *testing.T) {
 			k.Attach("sdd", "8:48", "wwid-a")
 			k.Reboot(nil)
 		}, rebooted: true, want: tunable.Gone, note: "2 disks look like sda"},
-		"a loop without its file":            {disk: "loop1", happens: func(k *tunabletest.Kernel) { k.Eject("loop1") }, want: tunable.Here, called: "loop1"},
-		"a loop with its file again":         {disk: "loop1", happens: func(k *tunabletest.Kernel) { k.Detach("loop1"); k.Loop("loop1", "7:1", "/one.img") }, want: tunable.Here, called: "loop1"},
-		"a loop with another file":           {disk: "loop1", happens: func(k *tunabletest.Kernel) { k.Detach("loop1"); k.Loop("loop1", "7:1", "/two.img") }, want: tunable.Gone, note: "keeps some settings"},
-		"the file on another loop":           {disk: "loop1", happens: func(k *tunabletest.Kernel) { k.Detach("loop1"); k.Loop("loop2", "7:2", "/one.img") }, want: tunable.Fresh, called: "loop2"},
-		"a boot, and the file on another":    {disk: "loop1", happens: func(k *tunabletest.Kernel) { k.Detach("loop1"); k.Loop("loop2", "7:2", "/one.img"); k.Reboot(nil) }, rebooted: true, want: tunable.Fresh, called: "loop2"},
-		"a boot, and another file in a loop": {disk: "loop1", happens: func(k *tunabletest.Kernel) { k.Detach("loop1"); k.Loop("loop1", "7:1", "/two.img"); k.Reboot(nil) }, rebooted: true, want: tunable.Gone},
+		"a loop without its file":    {disk: "loop1", happens: func(k *tunabletest.Kernel) { k.Eject("loop1") }, want: tunable.Here, called: "loop1", note: "keeps its settings"},
+		"a loop with its file again": {disk: "loop1", happens: func(k *tunabletest.Kernel) { k.Eject("loop1"); k.Insert("loop1", "/one.img") }, want: tunable.Here, called: "loop1"},
+		"a loop with another file":   {disk: "loop1", happens: func(k *tunabletest.Kernel) { k.Eject("loop1"); k.Insert("loop1", "/two.img") }, want: tunable.Here, called: "loop1", note: "keeps its settings"},
+		"a loop with another file, and the file on another loop": {disk: "loop1", happens: func(k *tunabletest.Kernel) {
+			k.Eject("loop1")
+			k.Insert("loop1", "/two.img")
+			k.Loop("loop2", "7:2", "/one.img")
+		}, want: tunable.Here, called: "loop1", note: "keeps its settings"},
+		"a loop that was removed and made again": {disk: "loop1", happens: func(k *tunabletest.Kernel) { k.Detach("loop1"); k.Loop("loop1", "7:1", "/two.img") }, want: tunable.Gone, note: "its settings are gone too"},
+		"the same, with its file":                {disk: "loop1", happens: func(k *tunabletest.Kernel) { k.Detach("loop1"); k.Loop("loop1", "7:1", "/one.img") }, want: tunable.Fresh, called: "loop1"},
+		"another medium in the same drive":       {disk: "sdr", happens: func(k *tunabletest.Kernel) { k.Insert("sdr", "") }, want: tunable.Here, called: "sdr"},
+		"the file on another loop":               {disk: "loop1", happens: func(k *tunabletest.Kernel) { k.Detach("loop1"); k.Loop("loop2", "7:2", "/one.img") }, want: tunable.Fresh, called: "loop2"},
+		"a boot, and the file on another":        {disk: "loop1", happens: func(k *tunabletest.Kernel) { k.Detach("loop1"); k.Loop("loop2", "7:2", "/one.img"); k.Reboot(nil) }, rebooted: true, want: tunable.Fresh, called: "loop2"},
+		"a boot, and another file in a loop":     {disk: "loop1", happens: func(k *tunabletest.Kernel) { k.Detach("loop1"); k.Loop("loop1", "7:1", "/two.img"); k.Reboot(nil) }, rebooted: true, want: tunable.Gone},
 	} {
 		kernel := machine()
 		h := kernel.Host()
@@ -68,7 +77,7 @@ func TestADiskIsFoundAgainAndNeverTakenForAnother(t *testing.T) {
 		if l.Knob.Device != nil {
 			called = l.Knob.Device.Name
 		}
-		if l.Presence != c.want || called != c.called || !strings.Contains(l.Note, c.note) || (c.note == "" && c.want == tunable.Here) != (l.Note == "" && c.want == tunable.Here) {
+		if l.Presence != c.want || called != c.called || !strings.Contains(l.Note, c.note) || c.want == tunable.Here && (c.note == "") != (l.Note == "") {
 			t.Errorf("%s: %+v (%s); want %v (%s)", name, l, called, c.want, c.called)
 		}
 	}
@@ -81,7 +90,7 @@ func TestAKernelThatDoesNotCountDisksIsAskedForNameAndNumber(t *testing.T) {
 	h := kernel.Host()
 	old := func(name string) tunable.Knob {
 		k := knob(t, h, "block.queue.scheduler", name)
-		k.Device.DiskSeq = 0
+		k.Device.DiskSeq, k.Device.Object = 0, 0
 		return k
 	}
 	for _, name := range []string{"vda", "sda"} {

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -115,7 +116,7 @@ func (h Host) underPool(ctx context.Context, pool string) ([]result.Device, stri
 		}
 		major, minor, err := h.number(filepath.Base(fields[0]))
 		if err != nil {
-			notes = append(notes, fields[0]+" of the pool is no disk that sysfs shows")
+			notes = append(notes, fields[0]+" of the pool is not a disk in sysfs")
 			continue
 		}
 		below, note := h.System.UnderNumber(major, minor)
@@ -165,7 +166,7 @@ func zvolName(path string) (string, error) {
 	return unix.ByteSliceToString(name[:]), nil
 }
 
-// Plan makes assignments of settings: one for each device for a setting of devices,
+// Plan makes assignments of settings, in their order: one for each device for a setting of devices,
 // and one for any other. It refuses, with a *trial.Failure whose Field is relative
 // to what holds the settings, what Check refuses and what the target has not.
 func (h Host) Plan(ctx context.Context, settings []Setting, p Place) ([]Assignment, error) {
@@ -194,7 +195,6 @@ func (h Host) Plan(ctx context.Context, settings []Setting, p Place) ([]Assignme
 			out = append(out, Assignment{Field: field, Knob: k, Value: value})
 		}
 	}
-	slices.SortStableFunc(out, ByRank)
 	return out, nil
 }
 
@@ -210,17 +210,17 @@ func (t Tunable) knobs(p Place) ([]Knob, error) {
 		return []Knob{{Tunable: t.Name}}, nil
 	case Dataset:
 		if p.Dataset == nil {
-			return nil, fmt.Errorf("%s is a setting of a ZFS dataset, and %s: %w", t.Name, orElse(p.DatasetNote, "the target is not on ZFS"), ErrAbsent)
+			return nil, fmt.Errorf("%s is a setting of a ZFS dataset, but %s: %w", t.Name, orElse(p.DatasetNote, "the target is not on ZFS"), ErrAbsent)
 		}
 		return []Knob{{Tunable: t.Name, Dataset: p.Dataset}}, nil
 	default:
 		if len(p.Devices) == 0 {
-			return nil, fmt.Errorf("%s is a setting of disks, and the target shows none: %s: %w", t.Name, orElse(p.DeviceNote, "nothing is known of it"), ErrAbsent)
+			return nil, fmt.Errorf("%s is a setting of disks, but no disk was found under the target: %s: %w", t.Name, orElse(p.DeviceNote, "the target is unknown"), ErrAbsent)
 		}
 		var out []Knob
 		for _, d := range p.Devices {
 			if t.Survives != Never && !d.lasting() {
-				return nil, fmt.Errorf("%s has no serial number and no WWID: %s may outlast a reboot, and then the disk would not be known again", d.Name, t.Name)
+				return nil, fmt.Errorf("%s has no serial number and no WWID: %s may outlast a reboot, and then the disk could not be recognised", d.Name, t.Name)
 			}
 			out = append(out, Knob{Tunable: t.Name, Device: &d})
 		}
@@ -237,14 +237,14 @@ func orElse(s, otherwise string) string {
 
 // refused is a setting that the target does not have, or that cannot be read.
 func refused(field string, err error) *trial.Failure {
-	f := &trial.Failure{Class: trial.InvalidSpec, Field: field, Message: err.Error(), Err: err}
+	f := &trial.Failure{Class: reason.InvalidSpec, Field: field, Message: err.Error(), Err: err}
 	switch _, missing := errors.AsType[*MissingError](err); {
 	case missing:
 		f.Remedy = "install it on the node, or leave the tunable out"
 	case errors.Is(err, os.ErrPermission):
-		f.Class, f.Remedy = trial.TargetUnusable, "run as root"
+		f.Class, f.Remedy = reason.TargetUnusable, "run as root"
 	default:
-		f.Remedy = "storagebench tunables --target PATH shows what a target has"
+		f.Remedy = "run storagebench tunables --target PATH to see what the target has"
 	}
 	return f
 }

@@ -38,11 +38,11 @@ often as it is called. No benchmark with tunables starts on a node whose journal
   value and the record of what came of it cannot be told from the kernel's own doing.
 - **After a reboot** a setting that the kernel forgets has been put back by the boot, and what
   the boot has put there stays. One that survives is restored.
-- **A disk** is known by the kernel's ` + "`diskseq`" + ` while the node is up, and by its WWID, serial number
+- **A disk** is known by the kernel's own object (its directory in sysfs) while the node is up, and by its WWID, serial number
   or backing file afterwards, never by its name. If it is gone, its settings went with it. If it
   may have kept one (the cache of a drive), the setting stays in the journal.
-- **A loop device** keeps the settings of its queue when its file is detached. With no file
-  attached, or the same one, they are put back; with another one they are left alone.
+- **A loop device** keeps every setting of its queue when its file is detached, and gives them to the next
+  file. They are put back whatever is attached to it, also if nothing is.
 - **A dataset** is known by its GUID, through renames. If it was destroyed, its properties went
   with it; if its pool is not imported, they stay in the journal.
 - **A damaged journal** (each record has a SHA-256, and all have one together) is never used.

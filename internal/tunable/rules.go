@@ -3,6 +3,7 @@ package tunable
 import (
 	"fmt"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -20,7 +21,7 @@ func (Rules) Check(name, value string) error {
 		return &f
 	}
 	if _, err := t.Parse(value); err != nil {
-		return &trial.Failure{Class: trial.InvalidSpec, Field: "value", Message: fmt.Sprintf("%s cannot be %q: %v", name, value, err), Remedy: "it takes " + t.Values(), Err: err}
+		return &trial.Failure{Class: reason.InvalidSpec, Field: "value", Message: fmt.Sprintf("%s does not take the value %q", name, value), Remedy: err.Error(), Err: err}
 	}
 	return nil
 }

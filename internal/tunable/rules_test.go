@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -22,7 +23,7 @@ func TestRulesNameTheFieldAndKnowWhatLosesData(t *testing.T) {
 			continue
 		}
 		f, ok := errors.AsType[*trial.Failure](err)
-		if !ok || f.Class != trial.InvalidSpec || f.Field != c.field || !strings.Contains(f.Error(), c.want) {
+		if !ok || f.Class != reason.InvalidSpec || f.Field != c.field || !strings.Contains(f.Error(), c.want) {
 			t.Errorf("%s=%s: %+v", c.name, c.value, err)
 		}
 	}

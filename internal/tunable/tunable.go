@@ -2,8 +2,11 @@ package tunable
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
+
+	"storagebench.io/storagebench/internal/trial"
 )
 
 // Scope is what a tunable is a setting of.
@@ -16,7 +19,7 @@ const (
 	Device  Scope = "Device"  // of each leaf disk under the target, whoever else uses it
 )
 
-// Survival says whether a value is still there after a reboot.
+// Survival reports whether a value is still there after a reboot.
 type Survival string
 
 // Survivals of a reboot.
@@ -52,8 +55,6 @@ type Tunable struct {
 	values  values
 	risks   []risk
 	backend backend
-	// rank orders what is applied together, see byRank.
-	rank int
 }
 
 // risk of some values, or of all if none are named.
@@ -151,6 +152,26 @@ func (k Knob) String() string {
 	default:
 		return k.Tunable
 	}
+}
+
+// PermittedBy reports whether t, which has the knob's name, names its device or dataset.
+// What is the node's own has neither.
+func (k Knob) PermittedBy(t trial.Tunable) bool {
+	switch {
+	case k.Device != nil:
+		return matchesAny(t.Devices, k.Device.Name)
+	case k.Dataset != nil:
+		return matchesAny(t.Datasets, k.Dataset.Name)
+	default:
+		return true
+	}
+}
+
+func matchesAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		ok, err := path.Match(p, name)
+		return p == trial.Everything || err == nil && ok
+	})
 }
 
 // Key is the same for two knobs if they are one.

@@ -10,8 +10,8 @@ import (
 	"storagebench.io/storagebench/internal/suggest"
 )
 
-// values is a set of values: what it is called in the reference, and the function
-// that brings one of them into its only form or says what is wrong with it.
+// values is a set of values: what it is called in the reference, and a function
+// that brings one of them into its only form. Its error says what to write instead.
 type values struct {
 	about string
 	parse func(string) (string, error)
@@ -25,10 +25,7 @@ func oneOf(words ...string) values {
 			if slices.Contains(words, s) {
 				return s, nil
 			}
-			if near := suggest.Nearest(s, words); near != "" {
-				return "", fmt.Errorf("did you mean %s?", near)
-			}
-			return "", fmt.Errorf("it takes %s", strings.Join(words, ", "))
+			return "", errors.New(suggest.Remedy(s, words))
 		},
 	}
 }
@@ -44,9 +41,9 @@ func number(low, high uint64) values {
 			n, err := strconv.ParseUint(s, 10, 64)
 			switch {
 			case errors.Is(err, strconv.ErrSyntax):
-				return "", fmt.Errorf("it takes a whole number from %d to %d", low, high)
+				return "", fmt.Errorf("use a whole number from %d to %d", low, high)
 			case err != nil || n < low || n > high:
-				return "", fmt.Errorf("it takes %d to %d", low, high)
+				return "", fmt.Errorf("use a whole number from %d to %d", low, high)
 			}
 			return strconv.FormatUint(n, 10), nil // 007 is written as the kernel prints it
 		},
@@ -64,7 +61,7 @@ func multiple(step, low, high uint64) values {
 				return "", err
 			}
 			if n, _ := strconv.ParseUint(out, 10, 64); n%step != 0 {
-				return "", fmt.Errorf("it takes a multiple of %d: the kernel would round it", step)
+				return "", fmt.Errorf("use a multiple of %d: the kernel would round the value", step)
 			}
 			return out, nil
 		},
@@ -82,7 +79,7 @@ func size(low, high uint64) values {
 				return "", err
 			}
 			if n < low || n > high {
-				return "", fmt.Errorf("it takes %s to %s", humanSize(low), humanSize(high))
+				return "", fmt.Errorf("use %s to %s", humanSize(low), humanSize(high))
 			}
 			return strconv.FormatUint(n, 10), nil
 		},
@@ -100,7 +97,7 @@ func power(low, high uint64) values {
 				return "", err
 			}
 			if n, _ := strconv.ParseUint(out, 10, 64); n&(n-1) != 0 {
-				return "", errors.New("it takes a power of two")
+				return "", errors.New("use a power of two")
 			}
 			return out, nil
 		},
@@ -116,12 +113,12 @@ func parseSize(s string) (uint64, error) {
 		if at := strings.IndexByte(units, text[len(text)-1]); at >= 0 {
 			shift, text = 10*(at+1), text[:len(text)-1]
 		} else if len(text) != len(s) {
-			return 0, errors.New("it takes a number of bytes, or a size as 512K, 8M, 2G") // 12B, 12I
+			return 0, errors.New("use a number of bytes, or a size such as 512K, 8M or 2G") // 12B, 12I
 		}
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n<<shift>>shift != n {
-		return 0, errors.New("it takes a number of bytes, or a size as 512K, 8M, 2G")
+		return 0, errors.New("use a number of bytes, or a size such as 512K, 8M or 2G")
 	}
 	return n << shift, nil
 }

@@ -5,22 +5,50 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"syscall"
 
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
 )
 
 // Decode reads the configuration of an engine into c, which holds the defaults. A
-// field that c has not is refused.
+// field that c does not have is refused.
 func Decode(engine string, raw json.RawMessage, c any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(c); err != nil {
-		return &trial.Failure{Class: trial.InvalidSpec, Field: engine, Message: "the configuration cannot be read: " + err.Error(), Remedy: "see the fields of " + engine + " in docs/reference/api.md", Err: err}
+		if name, ok := unknownField(err); ok {
+			return &trial.Failure{Class: reason.InvalidSpec, Field: engine + "." + name, Message: fmt.Sprintf("%s has no field %q", engine, name), Remedy: suggest.Remedy(name, fieldNames(c)), Err: err}
+		}
+		return &trial.Failure{Class: reason.InvalidSpec, Field: engine, Message: "cannot read the configuration: " + err.Error(), Remedy: "see the fields of " + engine + " in docs/reference/api.md", Err: err}
 	}
 	return nil
+}
+
+// unknownField returns the name in encoding/json's error about a field that the
+// configuration does not have.
+func unknownField(err error) (string, bool) {
+	quoted, ok := strings.CutPrefix(err.Error(), "json: unknown field ")
+	if !ok {
+		return "", false
+	}
+	name, err := strconv.Unquote(quoted)
+	return name, err == nil
+}
+
+// fieldNames returns the JSON names of the fields of the struct that c points to.
+func fieldNames(c any) []string {
+	var names []string
+	t := reflect.TypeOf(c).Elem()
+	for field := range t.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
 }
 
 // Field is the absolute path of a field of the workload.
@@ -49,41 +77,41 @@ func (e Env) SizeField() string {
 	return "spec.targets[" + e.Target.Name + "]." + leaf
 }
 
-// TooSmall says that the target lacks room, in bytes.
+// TooSmall reports that the target lacks room, in bytes.
 func (e Env) TooSmall(need, have uint64, remedy string) *trial.Failure {
 	what := "the volume"
 	if e.Target.Mode == trial.Block {
 		what = "the device"
 	}
 	return &trial.Failure{
-		Class:    trial.TargetTooSmall,
+		Class:    reason.TargetTooSmall,
 		Field:    e.SizeField(),
-		Message:  fmt.Sprintf("workload %s needs %s and %s has %s available", e.Workload.Name, Human(need), what, Human(have)),
+		Message:  fmt.Sprintf("workload %s needs %s, but %s has only %s available", e.Workload.Name, Human(need), what, Human(have)),
 		Remedy:   remedy,
 		Workload: e.Workload.Name,
 	}
 }
 
-// Unusable says that the target cannot be looked at.
+// Unusable reports that the target cannot be looked at.
 func (e Env) Unusable(err error) *trial.Failure {
-	return &trial.Failure{Class: trial.TargetUnusable, Field: e.SizeField(), Message: err.Error(), Remedy: "see the kernel's log on the node", Workload: e.Workload.Name, Err: err}
+	return &trial.Failure{Class: reason.TargetUnusable, Field: e.SizeField(), Message: err.Error(), Remedy: "check the kernel log on the node", Workload: e.Workload.Name, Err: err}
 }
 
 // Refused turns the error of a system call on the target into a failure: full,
 // read-only, broken, or an open flag that the file system has not.
 func (e Env) Refused(engine, operation string, err error) *trial.Failure {
-	f := &trial.Failure{Class: trial.WorkloadFailed, Field: e.Field(engine), Message: operation + ": " + err.Error(), Workload: e.Workload.Name, Err: err}
+	f := &trial.Failure{Class: reason.WorkloadFailed, Field: e.Field(engine), Message: operation + ": " + err.Error(), Workload: e.Workload.Name, Err: err}
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		f.Class, f.Field = trial.NoSpace, e.SizeField()
+		f.Class, f.Field = reason.NoSpace, e.SizeField()
 		f.Message = "the target became full while " + engine + " wrote to it: " + operation + ": " + err.Error()
-		f.Remedy = "make the target larger or lower the workload's size, and see what else writes to it; a file system can also run out of inodes"
+		f.Remedy = "make the target larger or lower the workload's size, and check what else writes to it; a file system can also run out of inodes"
 	case errors.Is(err, syscall.EROFS):
-		f.Class, f.Field = trial.TargetUnusable, e.SizeField()
-		f.Message, f.Remedy = "the target is read-only: "+operation+": "+err.Error(), "mount it read-write; a file system that found an error may have become read-only by itself, which the kernel's log on the node tells"
+		f.Class, f.Field = reason.TargetUnusable, e.SizeField()
+		f.Message, f.Remedy = "the target is read-only: "+operation+": "+err.Error(), "mount it read-write; if the kernel made it read-only after an error, the kernel log on the node says so"
 	case errors.Is(err, syscall.EIO):
-		f.Class, f.Field = trial.TargetUnusable, e.SizeField()
-		f.Remedy = "do not trust this storage before the cause is known: see the kernel's log on the node"
+		f.Class, f.Field = reason.TargetUnusable, e.SizeField()
+		f.Remedy = "do not trust this storage until the cause is known: check the kernel log on the node"
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		f.Remedy = "lower the number of threads, or raise the limit of open files on the node"
 	}

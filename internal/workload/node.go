@@ -45,7 +45,7 @@ func LastWords(said string) string {
 		}
 	}
 	if len(lines) == 0 {
-		return "it said nothing"
+		return "the program printed no error"
 	}
 	return strings.Join(lines[max(0, len(lines)-keep):], "; ")
 }

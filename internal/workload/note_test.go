@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -53,7 +54,7 @@ func TestRoomIsWhatIsFree(t *testing.T) {
 		t.Errorf("%d, %v", n, err)
 	}
 	env.Dir = filepath.Join(env.Dir, "gone")
-	if _, err := env.Room(); trial.AsFailure(err).Class != trial.TargetUnusable {
+	if _, err := env.Room(); trial.AsFailure(err).Class != reason.TargetUnusable {
 		t.Errorf("got %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -44,7 +45,7 @@ func TestAnUnknownFieldOfAConfigurationIsRefused(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	f, ok := errors.AsType[*trial.Failure](Decode("postmark", json.RawMessage(`{"filles":3}`), &c))
-	if !ok || f.Class != trial.InvalidSpec || f.Field != "postmark" || f.Remedy == "" {
+	if !ok || f.Class != reason.InvalidSpec || f.Field != "postmark.filles" || f.Remedy != "did you mean files?" {
 		t.Errorf("got %+v", f)
 	}
 }
@@ -52,21 +53,21 @@ func TestAnUnknownFieldOfAConfigurationIsRefused(t *testing.T) {
 func TestErrorsOfTheTargetNameTheFieldToChange(t *testing.T) {
 	env := Env{Workload: trial.Workload{Name: "mail"}, Target: trial.Target{Name: "fast", Source: trial.StorageClass}}
 	for errno, want := range map[syscall.Errno]trial.Failure{
-		syscall.ENOSPC: {Class: trial.NoSpace, Field: "spec.targets[fast].storageClass.size"},
-		syscall.EDQUOT: {Class: trial.NoSpace, Field: "spec.targets[fast].storageClass.size"},
-		syscall.EROFS:  {Class: trial.TargetUnusable, Field: "spec.targets[fast].storageClass.size"},
-		syscall.EIO:    {Class: trial.TargetUnusable, Field: "spec.targets[fast].storageClass.size"},
-		syscall.EMFILE: {Class: trial.WorkloadFailed, Field: "spec.workloads[mail].postmark"},
+		syscall.ENOSPC: {Class: reason.NoSpace, Field: "spec.targets[fast].storageClass.size"},
+		syscall.EDQUOT: {Class: reason.NoSpace, Field: "spec.targets[fast].storageClass.size"},
+		syscall.EROFS:  {Class: reason.TargetUnusable, Field: "spec.targets[fast].storageClass.size"},
+		syscall.EIO:    {Class: reason.TargetUnusable, Field: "spec.targets[fast].storageClass.size"},
+		syscall.EMFILE: {Class: reason.WorkloadFailed, Field: "spec.workloads[mail].postmark"},
 	} {
 		f := env.Refused("postmark", "write a file", errno)
 		if f.Class != want.Class || f.Field != want.Field || f.Remedy == "" || !errors.Is(f, errno) {
 			t.Errorf("%v: %+v", errno, f)
 		}
 	}
-	if f := env.Refused("postmark", "open", syscall.EINVAL); f.Class != trial.WorkloadFailed {
+	if f := env.Refused("postmark", "open", syscall.EINVAL); f.Class != reason.WorkloadFailed {
 		t.Errorf("%+v", f)
 	}
-	if f := env.TooSmall(3<<30, 1<<20, "do"); f.Message != "workload mail needs 3 GiB and the volume has 1 MiB available" {
+	if f := env.TooSmall(3<<30, 1<<20, "do"); f.Message != "workload mail needs 3 GiB, but the volume has only 1 MiB available" {
 		t.Error(f.Message)
 	}
 }

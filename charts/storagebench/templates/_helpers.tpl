@@ -50,3 +50,15 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- with .Values.image.digest }}{{ $image = printf "%s@%s" $image . }}{{ end }}
 {{- $image }}
 {{- end }}
+
+{{/*
+The namespace of restore Jobs. It must be privileged, and is for nothing else: neither the
+operator nor a benchmark may run where such a Job may.
+*/}}
+{{- define "storagebench.restoreNamespace" -}}
+{{- $name := default (printf "%s-restore" (.Release.Namespace | trunc 55 | trimSuffix "-")) .Values.restore.namespace }}
+{{- if or (eq $name .Release.Namespace) (has $name .Values.namespaces) }}
+{{- fail (printf "restore.namespace is %q, where the operator or benchmarks run; restore Jobs are privileged: name a namespace that nothing else uses" $name) }}
+{{- end }}
+{{- $name }}
+{{- end }}

@@ -82,7 +82,18 @@ func (s *schema) admit(ctx context.Context, object map[string]any) error {
 	if len(messages) > 0 {
 		message += "; and " + strings.Join(messages, "; ")
 	}
-	return invalid(errs[0].Field, message, "")
+	return invalid(errs[0].Field, message, remedyFor(errs[0]))
+}
+
+// remedyFor returns what to do about an error whose message does not tell, or "".
+func remedyFor(e *field.Error) string {
+	if e.Type == field.ErrorTypeNotSupported {
+		return nearestChoice(fmt.Sprint(e.BadValue), e.Detail)
+	}
+	if strings.Contains(e.Detail, "integer,string") {
+		return "write a fraction, true, false, on, off, yes and no in quotes"
+	}
+	return ""
 }
 
 func checkName(object map[string]any) field.ErrorList {
@@ -90,13 +101,28 @@ func checkName(object map[string]any) field.ErrorList {
 	name, _ := metadata["name"].(string)
 	path := field.NewPath("metadata", "name")
 	if name == "" {
-		return field.ErrorList{field.Required(path, "a benchmark has a name")}
+		return field.ErrorList{field.Required(path, "give the benchmark a name")}
 	}
 	var errs field.ErrorList
 	for _, message := range metavalidation.NameIsDNSSubdomain(name, false) {
 		errs = append(errs, field.Invalid(path, name, message))
 	}
 	return errs
+}
+
+var quoted = regexp.MustCompile(`"([^"]*)"`)
+
+// nearestChoice suggests one of the values that an error lists. The list itself is in the
+// message already.
+func nearestChoice(given, list string) string {
+	var choices []string
+	for _, match := range quoted.FindAllStringSubmatch(list, -1) {
+		choices = append(choices, match[1])
+	}
+	if near := suggest.Nearest(given, choices); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return ""
 }
 
 var index = regexp.MustCompile(`\[\d+\]`)

@@ -15,6 +15,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -52,7 +53,7 @@ func find(r io.Reader) (map[string]any, error) {
 		return nil, fmt.Errorf("reading: %w", err)
 	}
 	if len(text) > maxFile {
-		return nil, invalid("", fmt.Sprintf("the file is larger than %d bytes", maxFile), "")
+		return nil, invalid("", fmt.Sprintf("the file is larger than %d bytes", maxFile), "split it, or shorten the job files")
 	}
 	var found map[string]any
 	var kinds []string
@@ -79,22 +80,22 @@ func find(r io.Reader) (map[string]any, error) {
 			continue
 		}
 		if version != v1alpha1.GroupVersion.String() {
-			return nil, invalid("apiVersion", fmt.Sprintf("it is %q", version), "set it to "+v1alpha1.GroupVersion.String())
+			return nil, invalid("apiVersion", fmt.Sprintf("version %q is not supported", version), "set it to "+v1alpha1.GroupVersion.String())
 		}
 		if found != nil {
-			return nil, invalid("", "the file holds more than one StorageBenchmark", "give each a file of its own")
+			return nil, invalid("", "the file contains more than one StorageBenchmark", "put each into its own file")
 		}
 		found = object
 	}
 	if found == nil {
 		slices.Sort(kinds)
-		return nil, invalid("kind", fmt.Sprintf("the file holds no StorageBenchmark but [%s]", strings.Join(slices.Compact(kinds), ", ")), "see docs/reference/api.md")
+		return nil, invalid("kind", fmt.Sprintf("the file contains no StorageBenchmark, only [%s]", strings.Join(slices.Compact(kinds), ", ")), "add a StorageBenchmark; docs/reference/api.md describes it")
 	}
 	return found, nil
 }
 
 // decode reads one document as JSON numbers are read by the API server. A key
-// that is there twice is an error.
+// that appears twice is an error.
 func decode(document []byte) (map[string]any, error) {
 	converted, err := yaml.YAMLToJSONStrict(document)
 	if err != nil {
@@ -160,5 +161,5 @@ func child(object map[string]any, name string) map[string]any {
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 func invalid(field, message, remedy string) error {
-	return &trial.Failure{Class: trial.InvalidSpec, Field: field, Message: message, Remedy: remedy}
+	return &trial.Failure{Class: reason.InvalidSpec, Field: field, Message: message, Remedy: remedy}
 }

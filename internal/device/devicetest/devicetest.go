@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -36,6 +37,38 @@ func Loop(t *testing.T, size int64) string {
 	}
 	device := Run(t, "losetup", "--find", "--show", file)
 	t.Cleanup(func() { cleanUp(t, "losetup", "--detach", device) })
+	return device
+}
+
+// OwnLoop is Loop with a number that losetup --find gives nobody, for a test that detaches the
+// device and attaches something again: tests beside it would take the device in between.
+func OwnLoop(t *testing.T, size int64) string {
+	t.Helper()
+	requireRoot(t)
+	file := filepath.Join(t.TempDir(), "disk.img")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(file, size); err != nil {
+		t.Fatal(err)
+	}
+	number := 1000 + os.Getpid()%100_000
+	device := fmt.Sprintf("/dev/loop%d", number)
+	Run(t, "losetup", device, file)
+	t.Cleanup(func() {
+		// It may be detached already.
+		_ = exec.CommandContext(context.Background(), "losetup", "--detach", device).Run()
+		control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer func() { _ = control.Close() }()
+		const remove = 0x4C81 // LOOP_CTL_REMOVE
+		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, control.Fd(), remove, uintptr(number)); errno != 0 {
+			t.Errorf("removing %s: %v", device, errno)
+		}
+	})
 	return device
 }
 

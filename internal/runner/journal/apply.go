@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/tunable"
 )
@@ -22,15 +23,13 @@ type Change struct {
 	Changed bool `json:"changed"`
 }
 
-// Apply brings every knob to its value, or else puts back what it has changed and
+// Apply brings every knob to its value, in the order of the assignments, or else puts back what it has changed and
 // fails. Its error is a *trial.Failure. If the old values could not all be put back,
 // they are in the journal still.
 func (j *Journal) Apply(ctx context.Context, owner Owner, assignments []tunable.Assignment) ([]Change, error) {
 	if len(j.entries) > 0 {
 		return nil, pendingFailure(j.dir, j.entries)
 	}
-	assignments = slices.Clone(assignments)
-	slices.SortStableFunc(assignments, tunable.ByRank)
 	if err := tunable.CheckAssignments(assignments); err != nil {
 		return nil, err
 	}
@@ -132,7 +131,7 @@ func asFailure(err error) *trial.Failure {
 		return f
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return &trial.Failure{Class: trial.TunableNotApplied, Message: "stopped while tunables were being set: " + err.Error(), Err: err}
+		return &trial.Failure{Class: reason.TunableNotApplied, Message: "stopped while tunables were being set: " + err.Error(), Err: err}
 	}
 	return trial.AsFailure(err)
 }
@@ -142,7 +141,7 @@ func failed(a tunable.Assignment, err error) *trial.Failure {
 		return f
 	}
 	return &trial.Failure{
-		Class: trial.TunableNotApplied, Field: a.Field,
+		Class: reason.TunableNotApplied, Field: a.Field,
 		Message: fmt.Sprintf("%s could not be set to %s: %v", a.Knob, tunable.State{Value: a.Value}, err),
 		Remedy:  "see what the target takes with: storagebench tunables " + a.Knob.Tunable + " --target PATH", Err: err,
 	}
@@ -150,7 +149,7 @@ func failed(a tunable.Assignment, err error) *trial.Failure {
 
 func notTaken(a tunable.Assignment, wanted, seen tunable.State, when string) *trial.Failure {
 	return &trial.Failure{
-		Class: trial.TunableNotApplied, Field: a.Field + ".value",
+		Class: reason.TunableNotApplied, Field: a.Field + ".value",
 		Message: fmt.Sprintf("%s was to be %s, and was %s %s: the value was not taken", a.Knob, wanted, seen, when),
 		Remedy:  "ask for a value that the kernel takes as it is",
 	}

@@ -6,9 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -30,9 +32,10 @@ type store interface {
 	close() error
 }
 
-// directory is a store in a directory.
+// directory is a store in a directory, of which it holds the descriptor: what somebody
+// puts in the directory's place later is not looked at.
 type directory struct {
-	path string
+	dir  *os.File
 	lock *os.File
 }
 
@@ -42,58 +45,48 @@ var _ store = (*directory)(nil)
 var ErrBusy = errors.New("another storagebench is working with it")
 
 func openDirectory(path string) (*directory, error) {
-	if err := makeDirectory(path); err != nil {
-		return nil, err
-	}
-	lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	dir, err := openTrusted(path, true)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		if errors.Is(err, syscall.EWOULDBLOCK) {
+	lock, err := openFile(dir, lockName, unix.O_RDONLY|unix.O_CREAT)
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	d := &directory{dir: dir, lock: lock}
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		if errors.Is(err, unix.EWOULDBLOCK) {
 			err = ErrBusy
 		}
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(err, d.close())
 	}
-	d := &directory{path: path, lock: lock}
 	// What was being written when a process was killed was never valid.
-	if err := os.Remove(d.file(newName)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := d.remove(newName); err != nil {
 		return nil, errors.Join(err, d.close())
 	}
 	return d, nil
 }
 
-// makeDirectory makes a directory that is still there after a power cut.
-func makeDirectory(path string) error {
-	if _, err := os.Stat(path); err == nil {
-		return nil
+func (d *directory) remove(name string) error {
+	if err := unix.Unlinkat(int(d.dir.Fd()), name, 0); err != nil && !errors.Is(err, unix.ENOENT) {
+		return &os.PathError{Op: "remove", Path: filepath.Join(d.dir.Name(), name), Err: err}
 	}
-	parent := filepath.Dir(path)
-	if parent != path {
-		if err := makeDirectory(parent); err != nil {
-			return err
-		}
-	}
-	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return err
-	}
-	return syncDirectory(parent)
+	return nil
 }
 
-func syncDirectory(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
+func (d *directory) rename(from, to string) error {
+	fd := int(d.dir.Fd())
+	if err := unix.Renameat(fd, from, fd, to); err != nil {
+		return &os.LinkError{Op: "rename", Old: filepath.Join(d.dir.Name(), from), New: filepath.Join(d.dir.Name(), to), Err: err}
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return d.dir.Sync()
 }
 
-func (d *directory) file(name string) string { return filepath.Join(d.path, name) }
+func (d *directory) load() ([]byte, error) { return loadFile(d.dir) }
 
-func (d *directory) load() ([]byte, error) { return loadFile(d.file(fileName)) }
-
-func loadFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+// loadFile returns nil if there is no journal in the directory.
+func loadFile(dir *os.File) ([]byte, error) {
+	f, err := openFile(dir, fileName, unix.O_RDONLY)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -103,7 +96,7 @@ func loadFile(path string) ([]byte, error) {
 	defer func() { _ = f.Close() }() // it was only read
 	b, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err == nil && len(b) > maxSize {
-		err = &CorruptError{Path: path, Reason: "it is larger than any journal"}
+		err = &CorruptError{Path: f.Name(), Reason: "it is larger than any journal"}
 	}
 	if b == nil {
 		b = []byte{} // an empty file is there
@@ -113,22 +106,19 @@ func loadFile(path string) ([]byte, error) {
 
 func (d *directory) replace(b []byte) error {
 	if b == nil {
-		if err := os.Remove(d.file(fileName)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := d.remove(fileName); err != nil {
 			return err
 		}
-		return syncDirectory(d.path)
+		return d.dir.Sync()
 	}
-	if err := writeSynced(d.file(newName), b); err != nil {
+	if err := d.writeSynced(newName, b); err != nil {
 		return err
 	}
-	if err := os.Rename(d.file(newName), d.file(fileName)); err != nil {
-		return err
-	}
-	return syncDirectory(d.path)
+	return d.rename(newName, fileName)
 }
 
-func writeSynced(path string, b []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+func (d *directory) writeSynced(name string, b []byte) error {
+	f, err := openFile(d.dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC)
 	if err != nil {
 		return err
 	}
@@ -139,7 +129,8 @@ func writeSynced(path string, b []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-func (d *directory) close() error { return d.lock.Close() } // which unlocks it
+// close unlocks it.
+func (d *directory) close() error { return errors.Join(d.lock.Close(), d.dir.Close()) }
 
 // SetAside takes a damaged journal out of the way, after a person has looked at it,
 // and returns where it is now. It is kept: it is the only record of what there was.
@@ -149,21 +140,28 @@ func SetAside(dir string, now time.Time) (string, error) {
 		return "", unusable(dir, err)
 	}
 	defer func() { _ = d.close() }() // the file is in its place by then
-	to := d.file(fmt.Sprintf("%s.damaged-%s", fileName, now.UTC().Format("20060102T150405.000000000Z")))
-	if err := os.Rename(d.file(fileName), to); err != nil {
+	to := fmt.Sprintf("%s.damaged-%s", fileName, now.UTC().Format("20060102T150405.000000000Z"))
+	if err := d.rename(fileName, to); err != nil {
 		return "", unusable(dir, err)
 	}
-	if err := syncDirectory(dir); err != nil {
-		return "", unusable(dir, err)
-	}
-	return to, nil
+	return filepath.Join(dir, to), nil
 }
 
 func unusable(dir string, err error) *trial.Failure {
-	f := &trial.Failure{Class: trial.TunableNotApplied, Message: fmt.Sprintf("the journal in %s cannot be used: %v", dir, err), Err: err}
+	f := &trial.Failure{Class: reason.TunableNotApplied, Message: fmt.Sprintf("the journal in %s cannot be used: %v", dir, err), Err: err}
 	if corrupt, ok := errors.AsType[*CorruptError](err); ok {
-		f.Class, f.Message = trial.TunablesNotRestored, corrupt.Error() // for all that is known
+		f.Class, f.Message = reason.TunablesNotRestored, corrupt.Error() // for all that is known
 		f.Remedy = "see what it holds with storagebench restore, put that back by hand, and then: storagebench restore --forget"
+		return f
+	}
+	if _, ok := errors.AsType[*NotPermittedError](err); ok {
+		f.Class = reason.TunablesNotRestored
+		f.Remedy = "look at the node, and run there: storagebench restore, if they are to be put back, or storagebench restore --forget"
+		return f
+	}
+	if _, ok := errors.AsType[*UntrustedError](err); ok {
+		f.Class = reason.TunablesNotRestored // for all that is known
+		f.Remedy = "look at it as root: if no benchmark of yours has left it, remove it"
 		return f
 	}
 	switch {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/tunable"
 	"storagebench.io/storagebench/internal/tunable/tunabletest"
@@ -68,7 +69,7 @@ func TestAJournalOutlivesItsProcess(t *testing.T) {
 	}
 	first := opened(t, dir, kernel)
 	apply(t, first, kernel, "", "vm.dirty_expire_centisecs=100", "zfs.module.zfs_nocacheflush=1")
-	if entries, err := Pending(dir); err != nil || len(entries) != 2 || entries[0].Owner != owner || entries[0].Old.Value != "0" {
+	if entries, err := Pending(dir); err != nil || len(entries) != 2 || entries[0].Owner != owner || entries[0].Old.Value != "3000" {
 		t.Errorf("while it is open: %+v, %v", entries, err)
 	}
 	if err := first.Close(); err != nil {
@@ -77,7 +78,7 @@ func TestAJournalOutlivesItsProcess(t *testing.T) {
 	second := opened(t, dir, kernel)
 	_, err := second.Apply(t.Context(), owner, plan(t, kernel, "", "vm.dirty_ratio=5"))
 	f := trial.AsFailure(err)
-	if f.Class != trial.TunablesNotRestored || !strings.Contains(f.Message, "lab/flush (run r1, worker fast.node-a)") || !strings.Contains(f.Remedy, "storagebench restore --journal "+dir) {
+	if f.Class != reason.TunablesNotRestored || !strings.Contains(f.Message, "lab/flush (run r1, worker fast.node-a)") || !strings.Contains(f.Remedy, "storagebench restore --journal "+dir) {
 		t.Errorf("on top of it: %v", err)
 	}
 	if report := second.Restore(t.Context()); !report.Complete() || report.Count(Restored) != 2 {
@@ -100,7 +101,7 @@ func TestOneProcessHasAJournalAtATime(t *testing.T) {
 	kernel := tunabletest.New()
 	j := opened(t, dir, kernel)
 	_, err := Open(Options{Dir: dir, Host: kernel.Host()})
-	if f := trial.AsFailure(err); !errors.Is(err, ErrBusy) || f.Class != trial.TunableNotApplied || f.Remedy == "" {
+	if f := trial.AsFailure(err); !errors.Is(err, ErrBusy) || f.Class != reason.TunableNotApplied || f.Remedy == "" {
 		t.Errorf("got %v", err)
 	}
 	if _, err := SetAside(dir, time.Now()); !errors.Is(err, ErrBusy) {
@@ -129,7 +130,7 @@ func TestADamagedJournalIsKeptAndNothingIsTouched(t *testing.T) {
 	}
 	_, err = Open(Options{Dir: dir, Host: kernel.Host()})
 	corrupt, ok := errors.AsType[*CorruptError](err)
-	if f := trial.AsFailure(err); !ok || corrupt.Path != path || len(corrupt.Intact) != 1 || f.Class != trial.TunablesNotRestored || !strings.Contains(f.Remedy, "--forget") {
+	if f := trial.AsFailure(err); !ok || corrupt.Path != path || len(corrupt.Intact) != 1 || f.Class != reason.TunablesNotRestored || !strings.Contains(f.Remedy, "--forget") {
 		t.Errorf("open: %v", err)
 	}
 	if _, err := Pending(dir); err == nil {
@@ -185,7 +186,7 @@ func TestAJournalThatCannotBeMadeSaysWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Open(Options{Dir: filepath.Join(file, "journal"), Host: tunabletest.New().Host()})
-	if f := trial.AsFailure(err); f.Class != trial.TunableNotApplied || !strings.Contains(f.Message, file) {
+	if f := trial.AsFailure(err); f.Class != reason.TunableNotApplied || !strings.Contains(f.Message, file) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/tunable"
 )
@@ -48,6 +49,9 @@ type Options struct {
 	Host Host
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
+	// Permit names the settings that may stand in the journal; nil: any. With an entry
+	// that none permits, Open fails.
+	Permit []trial.Tunable
 	// Hook is called at each step, for tests that kill the process there.
 	Hook func(Step)
 }
@@ -89,6 +93,9 @@ func open(o Options, s store) (*Journal, error) {
 	if j.bootID, err = o.Host.BootID(); err == nil {
 		j.entries, err = load(s, filepath.Join(o.Dir, fileName))
 	}
+	if err == nil && o.Permit != nil {
+		err = checkPermitted(o.Permit, j.entries)
+	}
 	if err != nil {
 		return nil, errors.Join(unusable(o.Dir, err), s.close())
 	}
@@ -125,17 +132,24 @@ func Pending(dir string) ([]Entry, error) {
 	if dir == "" {
 		dir = DefaultDir
 	}
-	path := filepath.Join(dir, fileName)
-	entries, err := load(reader(path), path)
+	d, err := openTrusted(dir, false)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, unusable(dir, err)
+	}
+	defer func() { _ = d.Close() }() // it was only read
+	entries, err := load(reader{d}, filepath.Join(dir, fileName))
 	if err != nil {
 		return nil, unusable(dir, err)
 	}
 	return entries, nil
 }
 
-type reader string
+type reader struct{ dir *os.File }
 
-func (r reader) load() ([]byte, error) { return loadFile(string(r)) }
+func (r reader) load() ([]byte, error) { return loadFile(r.dir) }
 
 // save brings entries to the disk, and only then into j.
 func (j *Journal) save(entries []Entry) error {
@@ -163,7 +177,7 @@ func (j *Journal) edit(at int, e Entry) []Entry {
 // pendingFailure refuses a node that is not as it was found.
 func pendingFailure(dir string, entries []Entry) *trial.Failure {
 	return &trial.Failure{
-		Class: trial.TunablesNotRestored,
+		Class: reason.TunablesNotRestored,
 		Message: fmt.Sprintf("%d tunables that %s changed have not been put back, the first is %s: the journal is in %s",
 			len(entries), entries[0].Owner, entries[0].Knob, dir),
 		Remedy: "run on the node: storagebench restore" + dirFlag(dir),

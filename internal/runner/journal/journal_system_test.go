@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/device/devicetest"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/tunable"
@@ -158,8 +159,8 @@ func loop(t *testing.T) (device, disk string) {
 }
 
 var asked = []tunable.Setting{
-	{Name: "block.queue.read_ahead_kb", Value: "64"}, {Name: "block.queue.nr_requests", Value: "99"},
-	{Name: "block.queue.scheduler", Value: "mq-deadline"}, {Name: "block.queue.write_cache", Value: "write through"},
+	{Name: "block.queue.write_cache", Value: "write through"}, {Name: "block.queue.scheduler", Value: "mq-deadline"},
+	{Name: "block.queue.nr_requests", Value: "99"}, {Name: "block.queue.read_ahead_kb", Value: "64"},
 }
 
 func TestSettingsOfARealDiskSurviveAKillAtAnyStep(t *testing.T) {
@@ -209,7 +210,7 @@ func TestWhatIsAppliedToARealDiskIsInEffect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.Apply(t.Context(), owner, nil); trial.AsFailure(err).Class != trial.TunablesNotRestored {
+	if _, err := j.Apply(t.Context(), owner, nil); trial.AsFailure(err).Class != reason.TunablesNotRestored {
 		t.Errorf("got %v", err)
 	}
 	report := j.Restore(t.Context())
@@ -242,7 +243,7 @@ func TestAValueThatTheRealKernelRefusesOrRoundsLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = j.Apply(t.Context(), owner, assignments)
-		if f := trial.AsFailure(err); f.Class != trial.TunableNotApplied || !strings.Contains(f.Message, c.want) || f.Field != c.field {
+		if f := trial.AsFailure(err); f.Class != reason.TunableNotApplied || !strings.Contains(f.Message, c.want) || f.Field != c.field {
 			t.Errorf("%s: %v", name, err)
 		}
 		if after := queueOf(t, disk); fmt.Sprint(after) != fmt.Sprint(before) || len(j.Entries()) != 0 {
@@ -251,8 +252,9 @@ func TestAValueThatTheRealKernelRefusesOrRoundsLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestARealLoopDeviceIsKnownByWhatIsAttached(t *testing.T) {
-	device, disk := loop(t)
+func TestARealLoopDeviceIsPutBackWhateverIsAttachedToIt(t *testing.T) {
+	device := devicetest.OwnLoop(t, 64<<20)
+	disk := filepath.Base(device)
 	backing, err := os.ReadFile(filepath.Join("/sys/block", disk, "loop/backing_file"))
 	if err != nil {
 		t.Fatal(err)
@@ -278,12 +280,21 @@ func TestARealLoopDeviceIsKnownByWhatIsAttached(t *testing.T) {
 	if err := os.WriteFile(other, make([]byte, 1<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	dir = t.TempDir()
-	apply(dir)
-	devicetest.Run(t, "losetup", "--detach", device)
-	devicetest.Run(t, "losetup", device, other)
-	report := restoreInAnotherProcess(t, dir)
-	if report.Count(Gone) != 1 || queueOf(t, disk)["nomerges"] != "2" {
-		t.Errorf("with another file: %v, %v", report.Items, queueOf(t, disk))
+	for name, then := range map[string]func(){
+		"without a file":    func() {},
+		"with another file": func() { devicetest.Run(t, "losetup", device, other) },
+	} {
+		before := queueOf(t, disk)
+		dir = t.TempDir()
+		do(t, helper{Dir: dir, Target: device, Settings: asked})
+		devicetest.Run(t, "losetup", "--detach", device)
+		then()
+		report := restoreInAnotherProcess(t, dir)
+		if after := queueOf(t, disk); !report.Complete() || fmt.Sprint(after) != fmt.Sprint(before) {
+			t.Errorf("%s: %v\nbefore %v\nafter  %v", name, report.Items, before, after)
+		}
+		if name == "without a file" {
+			devicetest.Run(t, "losetup", device, file)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -41,7 +42,7 @@ func TestNoOldValueIsEverLost(t *testing.T) {
 		steps += w.steps
 	}
 	t.Logf("%d steps at which a process may be killed, %d actions: %v", steps, actions, done)
-	for _, name := range []string{"applied", "refused", "restored", "left foreign", "killed", "reboot", "outsider", "forgotten", "exchanged", "renamed"} {
+	for _, name := range []string{"applied", "refused", "restored", "left foreign", "killed", "reboot", "outsider", "forgotten", "exchanged", "renamed", "file changed", "loop removed"} {
 		if done[name] < 20 {
 			t.Errorf("%q has happened %d times: this test does not test that", name, done[name])
 		}
@@ -67,9 +68,11 @@ func (w *world) act() string {
 	case n < 96:
 		w.exchange()
 		return "exchanged"
-	case n < 98:
+	case n < 97:
 		w.rename()
 		return "renamed"
+	case n < 99:
+		return w.changeLoop()
 	default:
 		w.process(w.start)
 		return "restart"
@@ -102,7 +105,7 @@ func (w *world) calm() { w.kernel.Refuse, w.disk.full = nil, false }
 func (w *world) apply() string {
 	var place tunable.Place
 	place.Dataset = w.dataset()
-	for _, name := range slices.Sorted(maps.Values(w.disks)) {
+	for _, name := range append(slices.Sorted(maps.Values(w.disks)), loopName) {
 		if d, err := w.host.DeviceID(name); err == nil && w.random.IntN(2) == 0 {
 			place.Devices = append(place.Devices, d)
 		}
@@ -278,6 +281,34 @@ func (w *world) exchange() {
 		}
 	}
 	w.say("exchanged %s", name)
+}
+
+// changeLoop detaches the loop device's file, attaches one, or removes the device.
+func (w *world) changeLoop() string {
+	w.known = nil
+	switch w.random.IntN(4) {
+	case 0:
+		w.kernel.Eject(loopName)
+		w.say("detached the file of %s", loopName)
+	case 1:
+		before, _ := w.host.DeviceID(loopName)
+		w.kernel.Detach(loopName)
+		w.makeLoop()
+		gone := fmt.Sprintf("%s %d", loopName, before.Object)
+		maps.DeleteFunc(w.right, func(th thing, _ map[string]bool) bool { return th.of == gone })
+		for th, v := range w.values() {
+			if w.right[th] == nil {
+				w.right[th] = map[string]bool{v: true}
+			}
+		}
+		w.say("removed %s, and made it anew", loopName)
+		return "loop removed"
+	default:
+		w.serial++
+		w.kernel.Insert(loopName, fmt.Sprintf("/file-%d", w.serial))
+		w.say("attached another file to %s", loopName)
+	}
+	return "file changed"
 }
 
 func (w *world) rename() {

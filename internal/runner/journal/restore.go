@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"storagebench.io/storagebench/internal/tunable"
 )
 
@@ -38,7 +40,8 @@ func (j *Journal) Restore(ctx context.Context) Report {
 func (j *Journal) pass(ctx context.Context) []Item {
 	var items []Item
 	var stuck []Entry // those whose knob is not what it was
-	for at, e := range slices.Backward(j.entries) {
+	for at := range slices.Backward(j.entries) {
+		e := j.entries[at] // read anew: an entry behind it may have changed it: see handOver
 		r := restoration{journal: j, at: at, entry: e}
 		var item Item
 		if e.settled != nil {
@@ -180,6 +183,9 @@ func (r *restoration) putBack(ctx context.Context) Item {
 		if !r.right() {
 			r.touched = true
 			if err := j.host.Write(ctx, r.knob, r.entry.Old); err != nil {
+				if item, done := r.handOver(err); done {
+					return item
+				}
 				return r.item(Failed, "%s is %s and cannot be put back to %s: %v", r.entry.Knob, r.present, r.entry.Old, err)
 			}
 			j.hook(AfterRestore)
@@ -200,6 +206,37 @@ func (r *restoration) putBack(ctx context.Context) Item {
 	default:
 		return r.drop(r.item(Unchanged, "%s was %s already", r.entry.Knob, r.entry.Old))
 	}
+}
+
+// handOver leaves a knob whose old value is refused to the earlier entry that had brought
+// that value about: a scheduler of ours brought nr_requests=256, somebody else has switched
+// it off since, and without it the kernel takes no 256. What is to be put back in the end
+// is what the earlier entry recorded, and it does that with its companions.
+func (r *restoration) handOver(refusal error) (Item, bool) {
+	if !errors.Is(refusal, unix.EINVAL) {
+		return Item{}, false // it may be taken the next time
+	}
+	entries := r.journal.Entries()
+	for at := r.at - 1; at >= 0; at-- {
+		e := &entries[at]
+		if e.Knob.Device == nil || r.entry.Knob.Device == nil || *e.Knob.Device != *r.entry.Knob.Device {
+			continue
+		}
+		i := slices.IndexFunc(e.Companions, func(c Companion) bool { return c.Tunable == r.entry.Knob.Tunable })
+		if i < 0 || e.Companions[i].Old == r.entry.Old {
+			continue
+		}
+		present := r.present
+		e.Companions = slices.Clone(e.Companions)
+		e.Companions[i].Seen = &present // so that it is known to be ours
+		item := r.item(Unchanged, "%s is put back with %s, which had brought about the %s that is refused now", r.entry.Knob, e.Knob, r.entry.Old)
+		if err := r.journal.save(slices.Delete(entries, r.at, r.at+1)); err != nil {
+			return r.item(Failed, "%s cannot be put back to %s, and the journal could not be written: %v", r.entry.Knob, r.entry.Old, err), true
+		}
+		r.settled = true
+		return item, true
+	}
+	return Item{}, false
 }
 
 // aim decides what the companions are to have.

@@ -88,7 +88,7 @@ func TestWhatSomebodyElseHasChangedIsLeftAndSaid(t *testing.T) {
 	kernel := machine()
 	dir := t.TempDir()
 	j := opened(t, dir, kernel)
-	apply(t, j, kernel, "sda", "block.queue.nomerges=2", "vm.dirty_expire_centisecs=100", "zfs.dataset.sync=disabled")
+	apply(t, j, kernel, "sda", "zfs.dataset.sync=disabled", "block.queue.nomerges=2", "vm.dirty_expire_centisecs=100")
 	kernel.Set("/proc/sys/vm/dirty_expire_centisecs", "777")
 	kernel.ZFS("set", "sync=always", "tank/bench")
 	for range 2 { // and again
@@ -294,7 +294,7 @@ func TestAnEntryLeavesTheJournalOnlyWhenItsValueWasSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	apply(t, j, kernel, "sda", "vm.dirty_expire_centisecs=100", "block.queue.nomerges=2")
+	apply(t, j, kernel, "sda", "block.queue.nomerges=2", "vm.dirty_expire_centisecs=100")
 	now = true
 	report := j.Restore(t.Context())
 	if report.Count(Failed) != 2 || disk.file == nil || !strings.Contains(report.First(), "was to be put back to 3000, and is 100") {
@@ -303,5 +303,21 @@ func TestAnEntryLeavesTheJournalOnlyWhenItsValueWasSeen(t *testing.T) {
 	now = false
 	if report := j.Restore(t.Context()); !report.Complete() || report.Count(Restored) != 2 {
 		t.Errorf("got %v", report.Items)
+	}
+}
+
+// Found by the test of properties: it was left Failed, for ever.
+func TestAnOldValueThatOnlyOurSchedulerTookIsNotWaitedFor(t *testing.T) {
+	for _, ours := range []string{"128", "100"} { // what no scheduler has by itself, and what it has not
+		kernel := machine()
+		before := snapshot(kernel)
+		j := opened(t, t.TempDir(), kernel)
+		apply(t, j, kernel, "sda", "block.queue.scheduler=mq-deadline", "block.queue.nr_requests="+ours)
+		kernel.Set(queue+"scheduler", "none") // by a rule of udev, say
+		kernel.Set(queue+"nr_requests", ours)
+		report := j.Restore(t.Context())
+		if after := snapshot(kernel); !report.Complete() || after != before {
+			t.Errorf("%s: %v\nbefore\n%s\nafter\n%s", ours, report.Items, before, after)
+		}
 	}
 }

@@ -70,6 +70,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	for _, name := range []string{"sda", "sdb", "nvme0n1"} {
 		w.attach(name)
 	}
+	w.makeLoop()
 	w.kernel.Create("tank", "1")
 	w.kernel.Create("tank/bench", "2")
 	w.start()
@@ -94,6 +95,16 @@ func (w *world) attach(name string) {
 	wwid := fmt.Sprintf("wwid-%d", w.serial)
 	w.kernel.Attach(name, map[string]string{"sda": "8:0", "sdb": "8:16", "nvme0n1": "259:0"}[name], wwid)
 	w.disks[wwid], w.known = name, nil
+}
+
+// loopName is a loop device, which files come to and go from.
+const loopName = "loop0"
+
+// makeLoop makes the loop device anew: the kernel forgets what it was set to.
+func (w *world) makeLoop() {
+	w.serial++
+	w.kernel.Loop(loopName, "7:0", fmt.Sprintf("/file-%d", w.serial))
+	w.known = nil
 }
 
 // start starts a process, which opens the journal.
@@ -146,7 +157,7 @@ func (w *world) things() map[thing]tunable.Knob {
 		case tunable.Dataset:
 			places = []tunable.Place{{Dataset: w.dataset()}}
 		case tunable.Device:
-			for _, name := range w.disks {
+			for _, name := range append(slices.Sorted(maps.Values(w.disks)), loopName) {
 				d, err := w.host.DeviceID(name)
 				if err != nil {
 					w.fail("%v", err)
@@ -179,6 +190,9 @@ func (w *world) dataset() *tunable.DatasetID {
 func (w *world) thing(k tunable.Knob) thing {
 	name := strings.TrimSuffix(strings.TrimSuffix(k.Tunable, "_bytes"), "_ratio")
 	switch {
+	case k.Device != nil && k.Device.WWID == "":
+		// The kernel's object, until it is removed or the node boots.
+		return thing{name, fmt.Sprintf("%s %d", k.Device.Name, k.Device.Object)}
 	case k.Device != nil:
 		return thing{name, k.Device.WWID}
 	case k.Dataset != nil:

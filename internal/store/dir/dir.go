@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -74,6 +73,11 @@ func syncDir(path string) error {
 
 // Get reads an object of at most result.MaxDocument bytes.
 func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
+	return s.GetLimited(ctx, key, result.MaxDocument)
+}
+
+// GetLimited reads an object of at most limit bytes.
+func (s *Store) GetLimited(ctx context.Context, key string, limit int) ([]byte, error) {
 	if err := errors.Join(ctx.Err(), store.CheckKey(key)); err != nil {
 		return nil, err
 	}
@@ -82,14 +86,11 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 		return nil, wrap(err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	body, err := io.ReadAll(io.LimitReader(f, result.MaxDocument+1))
-	if err != nil {
-		return nil, wrap(err)
+	body, err := store.ReadLimited(f, limit)
+	if errors.Is(err, store.ErrTooLarge) {
+		return nil, fmt.Errorf("store: get %s: %w", key, err)
 	}
-	if len(body) > result.MaxDocument {
-		return nil, fmt.Errorf("store: %s is larger than %d bytes", key, result.MaxDocument)
-	}
-	return body, nil
+	return body, wrap(err)
 }
 
 // Delete removes an object, if it is there.

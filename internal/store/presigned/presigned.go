@@ -10,10 +10,10 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"storagebench.io/storagebench/internal/result"
@@ -27,6 +27,9 @@ const (
 	responseTimeout = 30 * time.Second
 	requestTimeout  = 2 * time.Minute
 )
+
+// maxAnswer bounds an error document.
+const maxAnswer = 64 << 10
 
 // Objects are the objects of one worker.
 type Objects struct {
@@ -64,24 +67,51 @@ func New(grant trial.Grant) (*Objects, error) {
 	return &Objects{grant: grant, client: client}, nil
 }
 
-// Put uploads body. The server verifies its MD5.
+// Put uploads body, by the object's form or its URL. The server verifies a checksum.
 func (o *Objects) Put(ctx context.Context, key string, body []byte) error {
-	signed, ok := o.grant.Put[key]
+	request, err := o.upload(ctx, key, body)
+	if err != nil {
+		return err
+	}
+	_, err = o.do(request, maxAnswer)
+	return wrap("put", key, err)
+}
+
+func (o *Objects) upload(ctx context.Context, key string, body []byte) (*http.Request, error) {
+	if post := o.grant.Uploads.Post; post != nil {
+		object, ok := post.Objects[key]
+		if !ok {
+			return nil, denied(key)
+		}
+		if len(body) > object.Limit {
+			return nil, fmt.Errorf("store: put %s: %w: it has %d bytes, and %d are allowed", key, store.ErrTooLarge, len(body), object.Limit)
+		}
+		return store.NewForm(ctx, post, key, body, nil)
+	}
+	signed, ok := o.grant.Uploads.Put[key]
 	if !ok {
-		return fmt.Errorf("store: put %s: %w: the grant has no URL for it", key, store.ErrDenied)
+		return nil, denied(key)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPut, signed, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("store: put %s: the grant's URL cannot be parsed", key)
+		return nil, fmt.Errorf("store: put %s: the grant's URL cannot be parsed", key)
 	}
 	sum := md5.Sum(body) //nolint:gosec // see the import
 	request.Header.Set("Content-MD5", base64.StdEncoding.EncodeToString(sum[:]))
-	_, err = o.do(request)
-	return wrap("put", key, err)
+	return request, nil
+}
+
+func denied(key string) error {
+	return fmt.Errorf("store: put %s: %w: the grant does not allow it", key, store.ErrDenied)
 }
 
 // Get downloads an object of at most result.MaxDocument bytes.
 func (o *Objects) Get(ctx context.Context, key string) ([]byte, error) {
+	return o.GetLimited(ctx, key, result.MaxDocument)
+}
+
+// GetLimited downloads an object of at most limit bytes.
+func (o *Objects) GetLimited(ctx context.Context, key string, limit int) ([]byte, error) {
 	signed, ok := o.grant.Get[key]
 	if !ok {
 		return nil, fmt.Errorf("store: get %s: %w: the grant has no URL for it", key, store.ErrDenied)
@@ -90,7 +120,10 @@ func (o *Objects) Get(ctx context.Context, key string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store: get %s: the grant's URL cannot be parsed", key)
 	}
-	body, err := o.do(request)
+	body, err := o.do(request, max(limit, maxAnswer))
+	if err == nil && len(body) > limit {
+		err = store.ErrTooLarge
+	}
 	return body, wrap("get", key, err)
 }
 
@@ -101,18 +134,18 @@ func wrap(verb, key string, err error) error {
 	return fmt.Errorf("store: %s %s: %w", verb, key, err)
 }
 
-func (o *Objects) do(request *http.Request) ([]byte, error) {
+func (o *Objects) do(request *http.Request, limit int) ([]byte, error) {
 	response, err := o.client.Do(request)
 	if err != nil {
 		return nil, transportError(request, err)
 	}
 	defer func() { _ = response.Body.Close() }() // it was read as far as it is needed
-	body, err := io.ReadAll(io.LimitReader(response.Body, result.MaxDocument+1))
+	body, err := store.ReadLimited(response.Body, limit)
+	if errors.Is(err, store.ErrTooLarge) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", store.ErrUnreachable, withoutURL(err))
-	}
-	if len(body) > result.MaxDocument {
-		return nil, fmt.Errorf("the object is larger than %d bytes", result.MaxDocument)
 	}
 	if response.StatusCode >= 200 && response.StatusCode < 300 {
 		return body, nil
@@ -141,6 +174,12 @@ func withoutURL(err error) error {
 	return err
 }
 
+// hasExpired reports whether S3's words for AccessDenied are those for a signature or a
+// policy whose time has passed.
+func hasExpired(message string) bool {
+	return message == "Request has expired" || strings.Contains(strings.ToLower(message), "policy expired")
+}
+
 // statusError reads S3's error document.
 func statusError(status int, body []byte) error {
 	var document struct {
@@ -154,8 +193,10 @@ func statusError(status int, body []byte) error {
 		detail = fmt.Sprintf("%s: %s", document.Code, document.Message)
 	}
 	switch {
-	case document.Code == "ExpiredToken" || document.Code == "AccessDenied" && document.Message == "Request has expired":
+	case document.Code == "ExpiredToken" || document.Code == "AccessDenied" && hasExpired(document.Message):
 		return fmt.Errorf("%w (%s)", store.ErrExpired, detail)
+	case document.Code == "EntityTooLarge":
+		return fmt.Errorf("%w (%s)", store.ErrTooLarge, detail)
 	case document.Code == "NoSuchBucket":
 		return fmt.Errorf("%w (%s)", store.ErrNoBucket, detail)
 	case document.Code == "InvalidAccessKeyId" || document.Code == "SignatureDoesNotMatch":

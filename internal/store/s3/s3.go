@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -42,6 +41,8 @@ type Config struct {
 type Store struct {
 	client *minio.Client
 	config Config
+	http   *http.Client // for signed forms, which the SDK does not send
+	forms  forms
 }
 
 var (
@@ -87,7 +88,11 @@ func New(c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store: %s: %w", endpoint.Host, err)
 	}
-	return &Store{client: client, config: c}, nil
+	return &Store{client: client, config: c, http: &http.Client{
+		Transport:     transport,
+		Timeout:       responseTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
 }
 
 // redact keeps a password in a URL out of messages.
@@ -141,6 +146,11 @@ func (s *Store) Put(ctx context.Context, key string, body []byte) error {
 
 // Get downloads an object of at most result.MaxDocument bytes.
 func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
+	return s.GetLimited(ctx, key, result.MaxDocument)
+}
+
+// GetLimited downloads an object of at most limit bytes.
+func (s *Store) GetLimited(ctx context.Context, key string, limit int) ([]byte, error) {
 	name, err := s.key(key)
 	if err != nil {
 		return nil, err
@@ -150,14 +160,11 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 		return nil, s.wrap("get", key, err)
 	}
 	defer func() { _ = object.Close() }() // it was read as far as it is needed
-	body, err := io.ReadAll(io.LimitReader(object, result.MaxDocument+1))
-	if err != nil {
-		return nil, s.wrap("get", key, err)
+	body, err := store.ReadLimited(object, limit)
+	if errors.Is(err, store.ErrTooLarge) {
+		return nil, fmt.Errorf("store: get %s: %w", key, err)
 	}
-	if len(body) > result.MaxDocument {
-		return nil, fmt.Errorf("store: get %s: the object is larger than %d bytes", key, result.MaxDocument)
-	}
-	return body, nil
+	return body, s.wrap("get", key, err)
 }
 
 // List returns the keys below prefix, which ends with a slash.
@@ -181,19 +188,6 @@ func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 		keys = append(keys, key)
 	}
 	return keys, nil
-}
-
-// SignPut returns a URL that allows one object to be uploaded.
-func (s *Store) SignPut(ctx context.Context, key string, valid time.Duration) (string, error) {
-	name, err := s.key(key)
-	if err != nil {
-		return "", err
-	}
-	u, err := s.client.PresignedPutObject(ctx, s.config.Bucket, name, valid)
-	if err != nil {
-		return "", s.wrap("sign", key, err)
-	}
-	return u.String(), nil
 }
 
 // SignGet returns a URL that allows one object to be downloaded.

@@ -5,6 +5,7 @@ package s3
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/store"
 	"storagebench.io/storagebench/internal/store/s3/miniotest"
+	"storagebench.io/storagebench/internal/trial"
 )
 
 func open(t *testing.T, server *miniotest.Server, change func(*Config)) *Store {
@@ -143,8 +145,11 @@ func TestAnObjectThatIsTooLargeIsNotRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Get(t.Context(), "big"); err == nil || !strings.Contains(err.Error(), "larger") {
+	if _, err := s.Get(t.Context(), "big"); !errors.Is(err, store.ErrTooLarge) || store.Temporary(err) {
 		t.Errorf("got %v", err)
+	}
+	if _, err := s.GetLimited(t.Context(), "big", 100); !errors.Is(err, store.ErrTooLarge) {
+		t.Errorf("with a limit of 100: %v", err)
 	}
 }
 
@@ -155,27 +160,59 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 func TestSignedURLsAllowOneRequestOnOneObject(t *testing.T) {
 	server := miniotest.Start(t)
 	server.Bucket("results")
-	s, ctx := open(t, server, nil), t.Context()
-	put, err := s.SignPut(ctx, "ns/a.json", time.Minute)
+	s, ctx := open(t, server, func(*Config) {}), t.Context()
+	uploads, err := s.SignUploads(ctx, map[string]int{"ns/a.json": 100}, time.Minute)
 	if err != nil {
 		t.Fatal(err)
+	}
+	// The root of MinIO may fan a form out, so that a form would write any key.
+	put := uploads.Put["ns/a.json"]
+	if put == "" || uploads.Post != nil {
+		t.Fatalf("got %+v", uploads)
 	}
 	get, err := s.SignGet(ctx, "ns/a.json", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if status := request(t, http.MethodPut, put, "hello"); status != http.StatusOK {
-		t.Errorf("put: %d", status)
+	if code := request(t, http.MethodPut, put, "hello"); code != http.StatusOK {
+		t.Errorf("put: %d", code)
 	}
-	if status := request(t, http.MethodGet, get, ""); status != http.StatusOK {
-		t.Errorf("get: %d", status)
+	if code := request(t, http.MethodGet, get, ""); code != http.StatusOK {
+		t.Errorf("get: %d", code)
 	}
-	if status := request(t, http.MethodDelete, put, ""); status != http.StatusForbidden {
-		t.Errorf("a URL for an upload deleted: %d", status)
+	for name, code := range map[string]int{
+		"delete with the put's": request(t, http.MethodDelete, put, ""),
+		"put with the get's":    request(t, http.MethodPut, get, "x"),
+		"put of another object": request(t, http.MethodPut, strings.Replace(put, "a.json", "b.json", 1), "x"),
+		"get of another object": request(t, http.MethodGet, strings.Replace(get, "a.json", "b.json", 1), ""),
+	} {
+		if code != http.StatusForbidden {
+			t.Errorf("%s: %d", name, code)
+		}
 	}
-	if status := request(t, http.MethodPut, strings.Replace(put, "a.json", "b.json", 1), "hello"); status != http.StatusForbidden {
-		t.Errorf("a URL for one object wrote another: %d", status)
+	if keys, err := s.List(ctx, ".storagebench-check/"); err != nil || len(keys) != 0 {
+		t.Errorf("left behind: %q, %v", keys, err)
 	}
+}
+
+// 500 trials of a benchmark whose every name is as long as it can be.
+func TestTheGrantOfAHugeWorkerFitsASecret(t *testing.T) {
+	server := miniotest.Start(t, miniotest.WithPolicy(func(action, _ string) bool { return action != "s3:PutObjectFanOut" }))
+	server.Bucket("results")
+	s := open(t, server, func(c *Config) { c.Prefix = strings.Repeat("p", 64) })
+	p := &trial.Plan{Benchmark: trial.Benchmark{Namespace: strings.Repeat("n", 63), Name: strings.Repeat("b", 52)}, Run: strings.Repeat("r", 40)}
+	for i := range 500 {
+		p.Trials = append(p.Trials, trial.Trial{ID: fmt.Sprintf("%s.%s.r%03d", strings.Repeat("w", 40), strings.Repeat("v", 40), i)})
+	}
+	g, err := store.NewGrant(t.Context(), s, p, strings.Repeat("t", 40)+"."+strings.Repeat("n", 63), time.Hour, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, _, err := g.Encode()
+	if err != nil || g.Uploads.Post == nil || len(document) > 1<<20 {
+		t.Errorf("the grant has %d bytes, %v", len(document), err)
+	}
+	t.Logf("%d bytes", len(document))
 }
 
 func request(t *testing.T, method, url, body string) int {

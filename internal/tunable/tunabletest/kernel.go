@@ -19,6 +19,7 @@ type Kernel struct {
 
 	boots   int
 	diskSeq int
+	objects uint64
 	disks   map[string]*disk
 	node    map[string]string // vm settings by path, parameters by path
 	arcMin  string
@@ -28,6 +29,7 @@ type Kernel struct {
 
 type disk struct {
 	name, number, seq, wwid, backing, offset string
+	object                                   uint64            // of the kernel, until the next boot
 	attributes                               map[string]string // like queue/scheduler
 	// drive is whether the cache of the drive itself is on; the kernel's view of it is
 	// an attribute.
@@ -88,6 +90,8 @@ func (k *Kernel) Loop(name, number, backing string) {
 // start gives a disk the settings that it has when the kernel first sees it.
 func (k *Kernel) start(d *disk) {
 	k.diskSeq++
+	k.objects++
+	d.object = k.objects
 	d.seq = strconv.Itoa(k.diskSeq)
 	d.attributes = map[string]string{
 		"queue/scheduler": "none", "queue/nr_requests": "128", "queue/read_ahead_kb": "2560", "queue/write_cache": "write back",
@@ -126,6 +130,20 @@ func (k *Kernel) Detach(name string) { delete(k.disks, name) }
 func (k *Kernel) Eject(name string) {
 	k.diskSeq++
 	k.disks[name].seq, k.disks[name].backing = strconv.Itoa(k.diskSeq), ""
+}
+
+// Insert puts a file into a loop device, which still has the settings of its queue.
+func (k *Kernel) Insert(name, backing string) {
+	k.diskSeq++
+	k.disks[name].seq, k.disks[name].backing = strconv.Itoa(k.diskSeq), backing
+}
+
+// Identity of a disk's directory.
+func (k *Kernel) Identity(name string) (uint64, error) {
+	if d, rest := k.disk(name); d != nil && rest == "" {
+		return d.object, nil
+	}
+	return 0, missing(name)
 }
 
 // Reboot boots the machine anew. What is volatile is lost, and disks get the names

@@ -136,5 +136,5 @@ func (d *disk) cache(name, value string) error {
 	return nil
 }
 
-// DriveCache says whether the cache of the drive itself is on.
+// DriveCache reports whether the cache of the drive itself is on.
 func (k *Kernel) DriveCache(name string) bool { return k.disks[name].drive }

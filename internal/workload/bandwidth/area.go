@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 	"storagebench.io/storagebench/internal/workload/native"
@@ -115,7 +116,7 @@ func (a area) refused(operation string, err error) error {
 	if !errors.Is(err, unix.EINVAL) || !a.config.Direct {
 		return f
 	}
-	f.Class, f.Field = trial.EngineRefused, a.env.Field("bandwidth.direct")
+	f.Class, f.Field = reason.EngineRefused, a.env.Field("bandwidth.direct")
 	f.Remedy = "set direct: false for a target without direct I/O"
 	if operation != "open" {
 		f.Field = a.env.Field("bandwidth.blockSize")

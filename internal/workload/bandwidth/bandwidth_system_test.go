@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/device"
 	"storagebench.io/storagebench/internal/device/devicetest"
 	"storagebench.io/storagebench/internal/result"
@@ -80,7 +81,7 @@ func TestPagesThatStayAreNoted(t *testing.T) {
 
 func TestADeviceIsWrittenAndReadWhileTheRunnerHoldsIt(t *testing.T) {
 	path := devicetest.Loop(t, 32<<20)
-	claim, err := device.Claim(t.Context(), path, false, "field")
+	claim, err := device.Claim(t.Context(), path, device.Foreign, "field")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func TestATargetThatIsTooSmallIsRefusedBefore(t *testing.T) {
 	} {
 		err := Engine{}.Prepare(t.Context(), env)
 		f := trial.AsFailure(err)
-		if f.Class != trial.TargetTooSmall || f.Field != "spec.targets[fast].storageClass.size" || f.Remedy == "" {
+		if f.Class != reason.TargetTooSmall || f.Field != "spec.targets[fast].storageClass.size" || f.Remedy == "" {
 			t.Errorf("%s: %+v", name, err)
 		}
 	}
@@ -162,7 +163,7 @@ func TestATargetThatFillsUpIsNoSpaceAndWhatWasMeasuredIsKept(t *testing.T) {
 		}
 		m, err := Engine{}.Run(t.Context(), env)
 		f := trial.AsFailure(err)
-		if f.Class != trial.NoSpace || f.Field != "spec.targets[fast].storageClass.size" || f.Remedy == "" || !errors.Is(err, syscall.ENOSPC) {
+		if f.Class != reason.NoSpace || f.Field != "spec.targets[fast].storageClass.size" || f.Remedy == "" || !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("%s: %+v", config, err)
 		}
 		if m == nil || m.Metrics["write.bytes"].Value < 1<<20 || m.Metrics["write.durable.bandwidth"].Value != 0 {
@@ -181,7 +182,7 @@ func TestATargetThatIsReadOnlyIsSaidToBe(t *testing.T) {
 	devicetest.Run(t, "mount", "-o", "remount,ro", loop, dir)
 	m, err := Engine{}.Run(t.Context(), env)
 	f := trial.AsFailure(err)
-	if f.Class != trial.TargetUnusable || !strings.Contains(f.Message, "read-only") || !errors.Is(err, syscall.EROFS) || m != nil {
+	if f.Class != reason.TargetUnusable || !strings.Contains(f.Message, "read-only") || !errors.Is(err, syscall.EROFS) || m != nil {
 		t.Errorf("got %+v, %+v", err, m)
 	}
 }
@@ -196,7 +197,7 @@ func TestDirectIOThatIsRefusedNamesTheField(t *testing.T) {
 	prepare(t, env)
 	_, err := Engine{}.Run(t.Context(), env)
 	f := trial.AsFailure(err)
-	if f.Class != trial.EngineRefused || f.Field != "spec.workloads[w].bandwidth.direct" || !strings.Contains(f.Remedy, "direct: false") {
+	if f.Class != reason.EngineRefused || f.Field != "spec.workloads[w].bandwidth.direct" || !strings.Contains(f.Remedy, "direct: false") {
 		t.Errorf("ramfs: %+v", err)
 	}
 
@@ -214,7 +215,7 @@ func TestDirectIOThatIsRefusedNamesTheField(t *testing.T) {
 	prepare(t, env)
 	_, err = Engine{}.Run(t.Context(), env)
 	f = trial.AsFailure(err)
-	if f.Class != trial.EngineRefused || f.Field != "spec.workloads[w].bandwidth.blockSize" || !strings.Contains(f.Remedy, "4Ki") {
+	if f.Class != reason.EngineRefused || f.Field != "spec.workloads[w].bandwidth.blockSize" || !strings.Contains(f.Remedy, "4Ki") {
 		t.Errorf("sectors of 4 KiB: %+v", err)
 	}
 }

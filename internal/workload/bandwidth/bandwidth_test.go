@@ -15,6 +15,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
@@ -145,7 +146,7 @@ func TestDataThatIsGoneFails(t *testing.T) {
 	}
 	m, err := Engine{}.Run(t.Context(), env)
 	f := trial.AsFailure(err)
-	if f.Class != trial.WorkloadFailed || f.Field != "spec.workloads[w].bandwidth" || !errors.Is(err, io.ErrUnexpectedEOF) {
+	if f.Class != reason.WorkloadFailed || f.Field != "spec.workloads[w].bandwidth" || !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("got %+v", err)
 	}
 	if m == nil || m.Metrics["read.bytes"].Value != 1<<20 {
@@ -212,7 +213,7 @@ func TestWhatIsNotPossibleIsRefused(t *testing.T) {
 		`{"size":"1500Ki"}`:                              "bandwidth.size",
 		`{"size":"100"}`:                                 "bandwidth.size",
 		`{"size":"8Ei"}`:                                 "bandwidth.size",
-		`{"bs":"4Ki"}`:                                   "bandwidth",
+		`{"bs":"4Ki"}`:                                   "bandwidth.bs",
 		`{}`:                                             "",
 		`{"blockSize":"1000","direct":false}`:            "",
 		`{"size":"1500Ki","blockSize":"500Ki"}`:          "",
@@ -226,8 +227,12 @@ func TestWhatIsNotPossibleIsRefused(t *testing.T) {
 				}
 				continue
 			}
+			class := trial.Class(reason.InvalidSpec)
+			if strings.Contains(config, "64Mi") && strings.Contains(config, ":5,") {
+				class = reason.LimitExceeded // five blocks of 64 MiB
+			}
 			f, ok := errors.AsType[*trial.Failure](err)
-			if !ok || f.Class != trial.InvalidSpec || f.Field != field || f.Remedy == "" {
+			if !ok || f.Class != class || f.Field != field || f.Remedy == "" {
 				t.Errorf("%s: %+v", config, err)
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 )
@@ -50,24 +52,24 @@ func decode(raw json.RawMessage) (config, error) {
 func (c config) check() error {
 	for i, op := range c.Operations {
 		if op != write && op != read {
-			return refuse("operations", fmt.Sprintf("there is no %q", op), "use Write and Read")
+			return refuse("operations", fmt.Sprintf("%q is not an operation", op), suggest.Remedy(op, []string{write, read}))
 		}
 		if slices.Contains(c.Operations[:i], op) {
-			return refuse("operations", op+" is there twice", "name it once; to repeat it, raise spec.trials")
+			return refuse("operations", op+" is listed twice", "name it once; to repeat it, raise spec.trials")
 		}
 	}
 	block := uint64(c.BlockSize)
 	switch {
 	case len(c.Operations) == 0:
-		return refuse("operations", "there is none", "use Write, Read, or both")
+		return refuse("operations", "the list is empty", "use Write, Read, or both")
 	case block < minBlock || block > maxBlock:
-		return refuse("blockSize", fmt.Sprintf("%d bytes is not between 512 and 64Mi", block), "1Mi is the default")
+		return refuse("blockSize", fmt.Sprintf("%d bytes is not between 512 and 64Mi", block), "omit it for the default, 1Mi")
 	case c.Direct && block%sector != 0:
-		return refuse("blockSize", fmt.Sprintf("%d bytes is not a multiple of 512, which direct I/O needs", block), "make it one, better a multiple of 4Ki, or set direct: false")
+		return refuse("blockSize", fmt.Sprintf("%d bytes is not a multiple of 512, which direct I/O needs", block), "use a multiple of 512, preferably of 4Ki, or set direct: false")
 	case c.Depth < 1 || c.Depth > maxDepth:
-		return refuse("depth", fmt.Sprintf("%d is not between 1 and %d", c.Depth, maxDepth), "1 is the default")
+		return refuse("depth", fmt.Sprintf("%d is not between 1 and %d", c.Depth, maxDepth), "omit it for the default, 1")
 	case block*uint64(c.Depth) > maxMemory:
-		return refuse("depth", fmt.Sprintf("%d blocks of %s would hold more than %s of memory", c.Depth, workload.Human(block), workload.Human(maxMemory)), "lower depth or blockSize")
+		return &trial.Failure{Class: reason.LimitExceeded, Field: "bandwidth.depth", Message: fmt.Sprintf("%d blocks of %s would hold more than %s of memory", c.Depth, workload.Human(block), workload.Human(maxMemory)), Remedy: "lower depth or blockSize"}
 	}
 	return c.checkSize(block)
 }
@@ -79,18 +81,18 @@ func (c config) checkSize(block uint64) error {
 	size := uint64(*c.Size)
 	switch {
 	case size == 0 || size > math.MaxInt64:
-		return refuse("size", fmt.Sprintf("%d bytes cannot be written", size), "leave size out for 1Gi, or for 80 % of a smaller target")
+		return refuse("size", fmt.Sprintf("%d is not a size that can be written", size), "leave size out for 1Gi, or for 80 % of a smaller target")
 	case size%block != 0:
 		return refuse("size", fmt.Sprintf("%d bytes is not a multiple of blockSize, which is %d", size, block), fmt.Sprintf("use %d, or another blockSize", max(size/block, 1)*block))
 	case uint64(c.Depth) > size/block:
-		return refuse("depth", fmt.Sprintf("%d is more than the %d blocks that there are", c.Depth, size/block), "lower depth or raise size")
+		return refuse("depth", fmt.Sprintf("%d is more than the %d blocks of size", c.Depth, size/block), "lower depth or raise size")
 	}
 	return nil
 }
 
 func refuse(field, message, remedy string) error {
-	return &trial.Failure{Class: trial.InvalidSpec, Field: "bandwidth." + field, Message: message, Remedy: remedy}
+	return &trial.Failure{Class: reason.InvalidSpec, Field: "bandwidth." + field, Message: message, Remedy: remedy}
 }
 
-// readsFirst says that a trial reads what was written before it.
+// readsFirst reports that a trial reads what was written before it.
 func (c config) readsFirst() bool { return c.Operations[0] == read }

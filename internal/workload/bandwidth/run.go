@@ -63,7 +63,7 @@ func (Engine) Run(ctx context.Context, env workload.Env) (m *result.Measurement,
 	return s.finish(), err
 }
 
-// directIO says whether direct I/O was asked for and what the target makes of it.
+// directIO reports whether direct I/O was asked for and what the target makes of it.
 func (a area) directIO() *result.DirectIO {
 	if !a.config.Direct {
 		return &result.DirectIO{Effective: result.Buffered, Evidence: "direct is false"}
@@ -172,9 +172,9 @@ func (a area) uncache(fd int, s *sum) error {
 	in, all, err := native.Resident(fd, a.size)
 	switch {
 	case err != nil:
-		s.Notes = append(s.Notes, "whether the read came from the page cache is not known: "+err.Error())
+		s.Notes = append(s.Notes, "it is unknown whether the read came from the page cache: "+err.Error())
 	case in > 0:
-		s.Notes = append(s.Notes, fmt.Sprintf("%d of %d pages stayed in the page cache when they were to be dropped before the read: read.bandwidth is in part that of memory", in, all))
+		s.Notes = append(s.Notes, fmt.Sprintf("%d of %d pages could not be dropped from the page cache before the read: read.bandwidth is partly that of memory", in, all))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
@@ -49,7 +50,7 @@ func (Engine) Check(raw json.RawMessage, mode trial.Mode) error {
 		return err
 	}
 	if mode == trial.Block {
-		return &trial.Failure{Class: trial.InvalidSpec, Field: "bonnie", Message: "bonnie needs a file system, and the target is a block device", Remedy: "use a target with volumeMode Filesystem, or the workloads fio and bandwidth, which can use a device"}
+		return &trial.Failure{Class: reason.InvalidSpec, Field: "bonnie", Message: "bonnie needs a file system, but the target is a block device", Remedy: "use a target with volumeMode Filesystem, or the workloads fio and bandwidth, which can use a device"}
 	}
 	return nil
 }
@@ -111,10 +112,10 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 		return m, err
 	}
 	if parseErr != nil || len(tables) != 1 {
-		return m, &trial.Failure{Class: trial.WorkloadFailed, Field: env.Field("bonnie"), Message: fmt.Sprintf("bonnie++ printed no result that can be read: %v", parseErr), Remedy: "see its output, which is stored with the trial", Workload: env.Workload.Name, Err: parseErr}
+		return m, &trial.Failure{Class: reason.WorkloadFailed, Field: env.Field("bonnie"), Message: fmt.Sprintf("cannot read the result of bonnie++: %v", parseErr), Remedy: "see the output stored with the trial", Workload: env.Workload.Name, Err: parseErr}
 	}
 	if len(m.Operations) == 0 {
-		return m, &trial.Failure{Class: trial.WorkloadFailed, Field: env.Field("bonnie.size"), Message: "every test was done in less than 0.5 s, of which bonnie++ gives no rate", Remedy: "raise size, and files", Workload: env.Workload.Name}
+		return m, &trial.Failure{Class: reason.WorkloadFailed, Field: env.Field("bonnie.size"), Message: "every test took less than 0.5 s, for which bonnie++ gives no rate", Remedy: "raise size, and files", Workload: env.Workload.Name}
 	}
 	return m, nil
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/device/devicetest"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
@@ -43,7 +44,7 @@ func TestATrialMeasuresAndLeavesNothingBehind(t *testing.T) {
 	if m.Metrics["write.char.cpu"].Value <= 0 || len(m.RawOutput) == 0 || !slices.Contains(m.Command, "16:65536") {
 		t.Errorf("%+v", m)
 	}
-	if len(m.Notes) == 0 || !strings.Contains(m.Notes[len(m.Notes)-1], "may come from memory") {
+	if len(m.Notes) == 0 || !strings.Contains(m.Notes[len(m.Notes)-1], "may be served from memory") {
 		t.Errorf("notes %q", m.Notes)
 	}
 	if entries, err := os.ReadDir(env.Dir); err != nil || len(entries) != 0 {
@@ -105,7 +106,7 @@ func TestAVolumeThatFillsUpIsNoSpace(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, err := Engine{}.Run(t.Context(), env)
-	wantFailure(t, "full", err, trial.Failure{Class: trial.NoSpace, Field: "spec.targets[fast].storageClass.size", Message: "Can't write block"})
+	wantFailure(t, "full", err, trial.Failure{Class: reason.NoSpace, Field: "spec.targets[fast].storageClass.size", Message: "Can't write block"})
 	if !errors.Is(err, syscall.ENOSPC) || m == nil || !strings.Contains(m.Stderr, "No space left") {
 		t.Errorf("%v, %+v", err, m)
 	}
@@ -117,9 +118,9 @@ func TestAVolumeThatFillsUpIsNoSpace(t *testing.T) {
 func TestATargetThatCannotHoldItIsRefused(t *testing.T) {
 	dir, _ := devicetest.Filesystem(t, "ext4", 64<<20)
 	wantFailure(t, "too small", Engine{}.Prepare(t.Context(), newEnv(t, dir, `{"size":"1Gi"}`)),
-		trial.Failure{Class: trial.TargetTooSmall, Field: "spec.targets[fast].storageClass.size", Message: "needs 1 GiB"})
+		trial.Failure{Class: reason.TargetTooSmall, Field: "spec.targets[fast].storageClass.size", Message: "needs 1 GiB"})
 	wantFailure(t, "too few inodes", Engine{}.Prepare(t.Context(), newEnv(t, dir, `{"size":"16Mi","files":60}`)),
-		trial.Failure{Class: trial.TargetTooSmall, Field: "spec.workloads[w].bonnie.files", Message: "the test creates 61440 files"})
+		trial.Failure{Class: reason.TargetTooSmall, Field: "spec.workloads[w].bonnie.files", Message: "the test creates 61440 files"})
 
 	env := newEnv(t, dir, `{"files":0,"perCharacter":false}`)
 	if err := (Engine{}).Prepare(t.Context(), env); err != nil {
@@ -133,7 +134,7 @@ func TestATargetThatCannotHoldItIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantFailure(t, "the second attempt", Engine{}.Prepare(t.Context(), env),
-		trial.Failure{Class: trial.TargetTooSmall, Field: "spec.targets[fast].storageClass.size", Message: "needs " + strconv.FormatUint(n.Size>>20, 10) + " MiB"})
+		trial.Failure{Class: reason.TargetTooSmall, Field: "spec.targets[fast].storageClass.size", Message: "needs " + strconv.FormatUint(n.Size>>20, 10) + " MiB"})
 }
 
 func TestAReadOnlyTargetIsNamed(t *testing.T) {
@@ -143,9 +144,9 @@ func TestAReadOnlyTargetIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Engine{}.Run(t.Context(), env)
-	wantFailure(t, "read-only", err, trial.Failure{Class: trial.TargetUnusable, Field: "spec.targets[fast].storageClass.size", Message: "the target is read-only"})
+	wantFailure(t, "read-only", err, trial.Failure{Class: reason.TargetUnusable, Field: "spec.targets[fast].storageClass.size", Message: "the target is read-only"})
 	// bonnie++ itself does not say why it cannot open a file.
-	if errno := reason(env, "Can't open file ./Bonnie.1\n", 0); errno != syscall.EROFS {
+	if errno := causeOf(env, "Can't open file ./Bonnie.1\n", 0); errno != syscall.EROFS {
 		t.Errorf("the reason is %v", errno)
 	}
 }

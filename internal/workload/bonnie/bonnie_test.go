@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
@@ -48,13 +49,13 @@ func TestWhatBonnieWouldRefuseOrCountWronglyIsRefused(t *testing.T) {
 		"a chunk that is too large":    {`{"chunkSize":"2Mi"}`, trial.Filesystem, trial.Failure{Field: "bonnie.chunkSize", Message: "from 256 to 1Mi"}},
 		"a size that is too small":     {`{"size":"15Mi"}`, trial.Filesystem, trial.Failure{Field: "bonnie.size", Message: "15 MiB is less than 16 MiB"}},
 		"a size beyond its counters":   {`{"size":"2Ti"}`, trial.Filesystem, trial.Failure{Field: "bonnie.size", Message: "more than bonnie++ can count"}},
-		"chunks beyond its counters":   {`{"size":"1Ti","chunkSize":256}`, trial.Filesystem, trial.Failure{Field: "bonnie.chunkSize", Message: "more chunks than bonnie++ can count"}},
+		"chunks beyond its counters":   {`{"size":"1Ti","chunkSize":256}`, trial.Filesystem, trial.Failure{Field: "bonnie.chunkSize", Message: "exceed the number of chunks that bonnie++ can count"}},
 		"files beyond reason":          {`{"files":10001}`, trial.Filesystem, trial.Failure{Field: "bonnie.files", Message: "not between 0 and 10000"}},
-		"a field that is not there":    {`{"size":"1Gi","direct":true}`, trial.Filesystem, trial.Failure{Field: "bonnie", Message: `unknown field "direct"`}},
+		"a field that is not there":    {`{"size":"1Gi","direct":true}`, trial.Filesystem, trial.Failure{Field: "bonnie.direct", Message: `bonnie has no field "direct"`}},
 		"a size that is not a size":    {`{"size":"big"}`, trial.Filesystem, trial.Failure{Field: "bonnie", Message: `"big" is not a size`}},
 		"a number of files that is no": {`{"files":-1}`, trial.Filesystem, trial.Failure{Field: "bonnie.files", Message: "-1 is not between"}},
 	} {
-		c.want.Class = trial.InvalidSpec
+		c.want.Class = reason.InvalidSpec
 		wantFailure(t, name, Engine{}.Check([]byte(c.config), c.mode), c.want)
 	}
 	for _, config := range []string{`{}`, `{"size":"16Mi","chunkSize":"256","files":0,"perCharacter":false}`, `{"size":"2047Gi","chunkSize":"1Mi","files":10000}`} {
@@ -122,39 +123,39 @@ func TestWhatBonnieSaysBecomesAFailureWithARemedy(t *testing.T) {
 	}{
 		"a full file system": {
 			"", "Can't write block.: No space left on device\nCan't write block 11.", "exit 1",
-			trial.Failure{Class: trial.NoSpace, Field: "spec.targets[fast].storageClass.size", Message: "Can't write block 11."}, syscall.ENOSPC,
+			trial.Failure{Class: reason.NoSpace, Field: "spec.targets[fast].storageClass.size", Message: "Can't write block 11."}, syscall.ENOSPC,
 		},
 		"a full file system, in other words": {
 			"", "Can't write() - disk full?", "exit 1",
-			trial.Failure{Class: trial.NoSpace, Field: "spec.targets[fast].storageClass.size", Message: "disk full?"}, syscall.ENOSPC,
+			trial.Failure{Class: reason.NoSpace, Field: "spec.targets[fast].storageClass.size", Message: "disk full?"}, syscall.ENOSPC,
 		},
 		"an fsync that failed, and status 0": {
 			goodLine, "Can't sync file.", "exit 0",
-			trial.Failure{Class: trial.TargetUnusable, Field: "spec.targets[fast].storageClass.size", Message: "fsync failed"}, 0,
+			trial.Failure{Class: reason.TargetUnusable, Field: "spec.targets[fast].storageClass.size", Message: "fsync failed"}, 0,
 		},
 		"a read that failed, and status 0": {
 			goodLine, "Bonnie: drastic I/O error (re-write read): Input/output error", "exit 0",
-			trial.Failure{Class: trial.TargetUnusable, Field: "spec.targets[fast].storageClass.size", Message: "drastic I/O error"}, syscall.EIO,
+			trial.Failure{Class: reason.TargetUnusable, Field: "spec.targets[fast].storageClass.size", Message: "drastic I/O error"}, syscall.EIO,
 		},
 		"another complaint, and status 0": {
 			goodLine, "Can't read a full block, only got 100 bytes.", "exit 0",
-			trial.Failure{Class: trial.WorkloadFailed, Field: "spec.workloads[w].bonnie", Message: "bonnie++ complained: Can't read a full block", Remedy: "none"}, 0,
+			trial.Failure{Class: reason.WorkloadFailed, Field: "spec.workloads[w].bonnie", Message: "bonnie++ reported: Can't read a full block", Remedy: "none"}, 0,
 		},
 		"other arguments": {
 			"", usage, "exit 1",
-			trial.Failure{Class: trial.InternalError, Field: "spec.workloads[w].bonnie", Message: "does not accept what it is asked for"}, 0,
+			trial.Failure{Class: reason.InternalError, Field: "spec.workloads[w].bonnie", Message: "rejects its arguments"}, 0,
 		},
 		"a signal": {
 			"", "", "kill -9 $$",
-			trial.Failure{Class: trial.WorkloadFailed, Field: "spec.workloads[w].bonnie", Message: "bonnie++ failed: signal: killed", Remedy: "none"}, 0,
+			trial.Failure{Class: reason.WorkloadFailed, Field: "spec.workloads[w].bonnie", Message: "bonnie++ failed: signal: killed", Remedy: "none"}, 0,
 		},
 		"another program": {
 			"hello", "", "exit 0",
-			trial.Failure{Class: trial.WorkloadFailed, Field: "spec.workloads[w].bonnie", Message: "no result that can be read"}, 0,
+			trial.Failure{Class: reason.WorkloadFailed, Field: "spec.workloads[w].bonnie", Message: "cannot read the result"}, 0,
 		},
 		"nothing that took half a second": {
 			strings.NewReplacer("1285,97", "+++++,+++", "756165,72", "+++++,+++", "955950,74", "+++++,+++", "2098,97", "+++++,+++", "1203968,58", "+++++,+++", "811.4,12", "+++++,+++").Replace(goodLine), "", "exit 0",
-			trial.Failure{Class: trial.WorkloadFailed, Field: "spec.workloads[w].bonnie.size", Message: "less than 0.5 s"}, 0,
+			trial.Failure{Class: reason.WorkloadFailed, Field: "spec.workloads[w].bonnie.size", Message: "less than 0.5 s"}, 0,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -178,7 +179,7 @@ func TestBonnieThatIsNotInstalledIsNamed(t *testing.T) {
 	env := newEnv(t, t.TempDir(), `{"size":"16Mi"}`)
 	e := Engine{Program: "/nonexistent/bonnie++"}
 	_, err := e.Run(t.Context(), env)
-	wantFailure(t, "not there", err, trial.Failure{Class: trial.InternalError, Field: "spec.workloads[w].bonnie", Message: "bonnie++ cannot be run"})
+	wantFailure(t, "not there", err, trial.Failure{Class: reason.InternalError, Field: "spec.workloads[w].bonnie", Message: "cannot start bonnie++"})
 	if tools := e.Tools(t.Context()); tools != nil {
 		t.Errorf("its version is %v", tools)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 )
@@ -42,23 +43,23 @@ func (c config) check() error {
 	chunk := uint64(c.ChunkSize)
 	switch {
 	case chunk < minChunk || chunk > maxChunk || chunk&(chunk-1) != 0:
-		return refuse("chunkSize", fmt.Sprintf("%d is not a power of two from 256 to 1Mi", chunk), "8Ki is the default")
+		return refuse("chunkSize", fmt.Sprintf("%d is not a power of two from 256 to 1Mi", chunk), "omit it for the default, 8Ki")
 	case c.Files < 0 || c.Files > maxFiles:
-		return refuse("files", fmt.Sprintf("%d is not between 0 and %d", c.Files, maxFiles), "it is in units of 1024 files, and 16 is the default")
+		return refuse("files", fmt.Sprintf("%d is not between 0 and %d", c.Files, maxFiles), "it counts units of 1024 files; omit it for the default, 16")
 	case c.Size == nil:
 		return nil
 	case *c.Size < minSize:
-		return refuse("size", fmt.Sprintf("%s is less than 16 MiB", workload.Human(uint64(*c.Size))), "leave it out for twice the node's memory: less than that measures memory")
+		return refuse("size", fmt.Sprintf("%s is less than 16 MiB", workload.Human(uint64(*c.Size))), "omit it for twice the node's memory; a smaller file measures memory")
 	case *c.Size > maxSize:
 		return refuse("size", fmt.Sprintf("%s is more than bonnie++ can count", workload.Human(uint64(*c.Size))), "use less than 2Ti, or the workload bandwidth")
 	case uint64(*c.Size)/chunk > maxChunks:
-		return refuse("chunkSize", fmt.Sprintf("%s in chunks of %d bytes are more chunks than bonnie++ can count", workload.Human(uint64(*c.Size)), chunk), "make the chunks larger, or the size smaller")
+		return refuse("chunkSize", fmt.Sprintf("%s in chunks of %d bytes exceed the number of chunks that bonnie++ can count", workload.Human(uint64(*c.Size)), chunk), "make the chunks larger, or the size smaller")
 	}
 	return nil
 }
 
 func refuse(field, message, remedy string) error {
-	return &trial.Failure{Class: trial.InvalidSpec, Field: "bonnie." + field, Message: message, Remedy: remedy}
+	return &trial.Failure{Class: reason.InvalidSpec, Field: "bonnie." + field, Message: message, Remedy: remedy}
 }
 
 // mebibytes of the file, which is what bonnie++ counts in.

@@ -90,10 +90,10 @@ func layoutOf(fields []string) (*layout, []string, error) {
 			fields = append(append(fields[:l.size:l.size], ""), fields[l.size:]...)
 		}
 	default:
-		return nil, nil, fmt.Errorf("a line of CSV has the format version %s, and known are 1.93 to 1.98", version)
+		return nil, nil, fmt.Errorf("a CSV line has format version %s; versions 1.93 to 1.98 are supported", version)
 	}
 	if len(fields) != l.fields {
-		return nil, nil, fmt.Errorf("a line of CSV of the format version %s has %d fields, and it must have %d", version, len(fields), l.fields)
+		return nil, nil, fmt.Errorf("a CSV line of format version %s has %d fields instead of %d", version, len(fields), l.fields)
 	}
 	return l, fields, nil
 }

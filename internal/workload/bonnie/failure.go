@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 	"storagebench.io/storagebench/internal/workload/tool"
@@ -22,27 +23,27 @@ var complaints = []string{"Can't ", "Bonnie: drastic I/O error", "Error in lseek
 func diagnose(env workload.Env, r tool.Result, files int64) error {
 	if !r.Installed() {
 		return &trial.Failure{
-			Class: trial.InternalError, Field: env.Field("bonnie"), Workload: env.Workload.Name, Err: r.Err,
-			Message: "bonnie++ cannot be run: " + r.Err.Error(), Remedy: "install bonnie++, or use the runner's image, which has it",
+			Class: reason.InternalError, Field: env.Field("bonnie"), Workload: env.Workload.Name, Err: r.Err,
+			Message: "cannot start bonnie++: " + r.Err.Error(), Remedy: "install bonnie++, or use the runner's image, which contains it",
 		}
 	}
 	if r.Err == nil && !complained(r.Stderr) {
 		return nil
 	}
 	said := workload.LastWords(r.Stderr)
-	if errno := reason(env, r.Stderr, files); errno != 0 {
+	if errno := causeOf(env, r.Stderr, files); errno != 0 {
 		return env.Refused("bonnie", said, errno)
 	}
-	f := &trial.Failure{Class: trial.WorkloadFailed, Field: env.Field("bonnie"), Workload: env.Workload.Name, Err: r.Err}
+	f := &trial.Failure{Class: reason.WorkloadFailed, Field: env.Field("bonnie"), Workload: env.Workload.Name, Err: r.Err}
 	switch {
 	case strings.Contains(r.Stderr, "usage:"):
-		f.Class, f.Message = trial.InternalError, "this bonnie++ does not accept what it is asked for: "+said
-		f.Remedy = "install bonnie++ 2.00, or use the runner's image, which has it"
+		f.Class, f.Message = reason.InternalError, "this bonnie++ rejects its arguments: "+said
+		f.Remedy = "install bonnie++ 2.00, or use the runner's image, which contains it"
 	case strings.Contains(r.Stderr, "Can't sync file"):
-		f.Class, f.Field = trial.TargetUnusable, env.SizeField()
-		f.Message, f.Remedy = "fsync failed while bonnie++ wrote: "+said, "do not trust this storage before the cause is known: see the kernel's log on the node"
+		f.Class, f.Field = reason.TargetUnusable, env.SizeField()
+		f.Message, f.Remedy = "fsync failed while bonnie++ wrote: "+said, "do not trust this storage until the cause is known: check the kernel log on the node"
 	case r.Err == nil:
-		f.Message = "bonnie++ complained: " + said
+		f.Message = "bonnie++ reported: " + said
 	default:
 		f.Message = fmt.Sprintf("bonnie++ failed: %v: %s", r.Err, said)
 	}
@@ -60,9 +61,9 @@ func complained(stderr string) bool {
 	return false
 }
 
-// reason is why a system call failed: what bonnie++ says, or, as it mostly does not,
+// causeOf is why a system call failed: what bonnie++ says, or, as it mostly does not,
 // what the target says now.
-func reason(env workload.Env, stderr string, files int64) syscall.Errno {
+func causeOf(env workload.Env, stderr string, files int64) syscall.Errno {
 	if errno := workload.ErrnoIn(stderr); errno != 0 {
 		return errno
 	}

@@ -12,7 +12,7 @@ import (
 type test struct {
 	// operation is its name in the metrics.
 	operation string
-	// bytes says that its rate is a bandwidth.
+	// bytes reports that its rate is a bandwidth.
 	bytes bool
 }
 
@@ -110,7 +110,7 @@ func (r *reading) measurement() result.Measurement {
 		}
 	}
 	if len(r.tooFast) > 0 {
-		m.Notes = append(m.Notes, strings.Join(r.tooFast, ", ")+": done in less than 0.5 s, of which bonnie++ gives no rate")
+		m.Notes = append(m.Notes, strings.Join(r.tooFast, ", ")+": took less than 0.5 s, for which bonnie++ gives no rate")
 	}
 	return m
 }

@@ -35,9 +35,9 @@ type Table struct {
 type entry struct {
 	Table
 	*reading
-	// text says that it was a table for people, whose CSV may follow.
+	// text reports that it was a table for people, whose CSV may follow.
 	text bool
-	// files says that the tests on small files were read.
+	// files reports that the tests on small files were read.
 	files bool
 }
 
@@ -76,7 +76,7 @@ func Parse(text []byte) ([]Table, error) {
 		i = next
 	}
 	if len(p.entries) == 0 {
-		return nil, errors.New("bonnie: neither a table of bonnie nor a line of CSV of bonnie++ is in the text")
+		return nil, errors.New("bonnie: the text contains neither a table of bonnie nor a CSV line of bonnie++")
 	}
 	tables := make([]Table, len(p.entries))
 	for i, e := range p.entries {
@@ -121,7 +121,7 @@ func (p *parser) at(i int) (int, error) {
 		p.read = next + 1
 	}
 	if rows == 0 {
-		return 0, errors.New("a table begins here, and the line below cannot be read")
+		return 0, errors.New("a table begins here, but the line below cannot be read")
 	}
 	return next, nil
 }

@@ -93,7 +93,7 @@ func TestTheCSVOf200HasEveryTestAndItsLongestLatency(t *testing.T) {
 	if !slices.Equal(table.Measurement.Operations, want) {
 		t.Errorf("operations %v", table.Measurement.Operations)
 	}
-	if notes := table.Measurement.Notes; len(notes) != 1 || !strings.HasPrefix(notes[0], "read, stat.sequential: done in less than 0.5 s") {
+	if notes := table.Measurement.Notes; len(notes) != 1 || !strings.HasPrefix(notes[0], "read, stat.sequential: took less than 0.5 s") {
 		t.Errorf("notes %q", notes)
 	}
 }
@@ -231,10 +231,10 @@ func TestTextThatCannotBeReadSaysWhy(t *testing.T) {
 		"              -Per Char- --Block--- -Rewrite-- -Per Char- --Block--- --Seeks---\n" +
 		"Machine    MB K/sec %CPU K/sec %CPU K/sec %CPU K/sec %CPU K/sec %CPU  /sec %CPU\n"
 	for name, c := range map[string]struct{ text, want string }{
-		"nothing":                {"", "neither a table of bonnie nor a line of CSV"},
+		"nothing":                {"", "neither a table of bonnie nor a CSV line"},
 		"another program":        {"READ: bw=48.0MiB/s\n", "neither a table"},
 		"a format of the future": {"2.10,3.00," + strings.Repeat(",", 60), "format version 2.10"},
-		"fields too many":        {"1.98,2.00a" + strings.Repeat(",", 50), "has 52 fields, and it must have 50"},
+		"fields too many":        {"1.98,2.00a" + strings.Repeat(",", 50), "has 52 fields instead of 50"},
 		"a number that is none":  {"1.98,2.00a,host,1,42,1G,,8192,5,NaN,97" + strings.Repeat(",", 39), `write.char: "NaN" is not a number`},
 		"a latency that is none": {"1.98,2.00a,host,1,42,1G,,8192,5" + strings.Repeat(",", 30) + "5h" + strings.Repeat(",", 11), `"5h" is not a latency`},
 		"a header alone":         {head, "line 3: a table begins here"},

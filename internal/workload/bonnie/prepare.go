@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 )
@@ -95,9 +96,9 @@ func checkInodes(env workload.Env, files int64) error {
 		return nil
 	}
 	return &trial.Failure{
-		Class: trial.TargetTooSmall, Field: env.Field("bonnie.files"), Workload: env.Workload.Name,
-		Message: fmt.Sprintf("the test creates %d files, and the file system has inodes for %d more", files, free),
-		Remedy:  "lower files, which is in units of 1024, or use a file system with more inodes",
+		Class: reason.TargetTooSmall, Field: env.Field("bonnie.files"), Workload: env.Workload.Name,
+		Message: fmt.Sprintf("the test creates %d files, but the file system has only %d free inodes", files, free),
+		Remedy:  "lower files (in units of 1024), or use a file system with more inodes",
 	}
 }
 
@@ -123,6 +124,6 @@ func (e Engine) cached(size uint64) []string {
 	if size >= 2*memory {
 		return nil
 	}
-	return []string{fmt.Sprintf("the file of %s is less than twice the node's memory of %s: what is read, rewritten and sought may come from memory",
+	return []string{fmt.Sprintf("the file of %s is less than twice the node's memory of %s: reads, rewrites and seeks may be served from memory",
 		workload.Human(size), workload.Human(memory))}
 }

@@ -15,7 +15,7 @@ type header struct {
 	program string
 	// machine, where the header names it and not the row.
 	machine string
-	// files says that it is the table of the tests on small files.
+	// files reports that it is the table of the tests on small files.
 	files bool
 	// ends of the twelve columns.
 	ends []int

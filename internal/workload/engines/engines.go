@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 	"storagebench.io/storagebench/internal/workload/bandwidth"
@@ -49,10 +50,10 @@ func (r Registry) Engine(name string) (workload.Engine, error) {
 		return e, nil
 	}
 	return nil, &trial.Failure{
-		Class:   trial.InvalidSpec,
+		Class:   reason.InvalidSpec,
 		Field:   name,
 		Message: fmt.Sprintf("there is no engine %q", name),
-		Remedy:  "use one of: " + strings.Join(slices.Sorted(maps.Keys(r)), ", "),
+		Remedy:  suggest.Remedy(name, slices.Sorted(maps.Keys(r))),
 	}
 }
 

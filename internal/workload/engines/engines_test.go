@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -27,7 +28,7 @@ func TestEveryEngineIsFoundByItsName(t *testing.T) {
 
 func TestAnUnknownEngineIsABadSpec(t *testing.T) {
 	f, ok := errors.AsType[*trial.Failure](All().Check("dbench", nil, trial.Block))
-	if !ok || f.Class != trial.InvalidSpec || !strings.Contains(f.Message, "dbench") || !strings.Contains(f.Remedy, "fio") {
+	if !ok || f.Class != reason.InvalidSpec || !strings.Contains(f.Message, "dbench") || !strings.Contains(f.Remedy, "fio") {
 		t.Errorf("got %+v", f)
 	}
 }

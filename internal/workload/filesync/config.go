@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 	"storagebench.io/storagebench/internal/workload/native"
@@ -49,26 +50,26 @@ func decode(raw json.RawMessage) (config, error) {
 
 func (c config) check() error {
 	refuse := func(field, message, remedy string) error {
-		return &trial.Failure{Class: trial.InvalidSpec, Field: "filesync." + field, Message: message, Remedy: remedy}
+		return &trial.Failure{Class: reason.InvalidSpec, Field: "filesync." + field, Message: message, Remedy: remedy}
 	}
 	switch {
 	case c.Files < 1 || c.Files > maxFiles:
-		return refuse("files", fmt.Sprintf("%d is not between 1 and %d", c.Files, maxFiles), "10000 is the default")
+		return refuse("files", fmt.Sprintf("%d is not between 1 and %d", c.Files, maxFiles), "omit it for the default, 10000")
 	case c.Size < 1 || c.Size > maxSize:
 		return refuse("size", fmt.Sprintf("%d bytes is not between 1 and 64Mi", c.Size), "for larger files, and for what a device can transfer, use bandwidth")
 	case c.Threads < 1 || c.Threads > maxThreads:
-		return refuse("threads", fmt.Sprintf("%d is not between 1 and %d", c.Threads, maxThreads), "1 is the default")
+		return refuse("threads", fmt.Sprintf("%d is not between 1 and %d", c.Threads, maxThreads), "omit it for the default, 1")
 	case int64(c.Threads) > c.Files:
-		return refuse("threads", fmt.Sprintf("there are more threads than the %d files", c.Files), "lower threads or raise files")
+		return refuse("threads", fmt.Sprintf("%d threads cannot share %d files", c.Threads, c.Files), "lower threads or raise files")
 	case uint64(c.Size)*uint64(c.Threads) > maxMemory:
-		return refuse("threads", fmt.Sprintf("%d threads with %s each would hold more than %s of data in memory", c.Threads, workload.Human(uint64(c.Size)), workload.Human(maxMemory)), "lower threads or size")
+		return &trial.Failure{Class: reason.LimitExceeded, Field: "filesync.threads", Message: fmt.Sprintf("%d threads with %s each would hold more than %s of data in memory", c.Threads, workload.Human(uint64(c.Size)), workload.Human(maxMemory)), Remedy: "lower threads or size"}
 	}
 	if _, ok := c.way(); !ok {
 		var names []string
 		for _, w := range ways() {
 			names = append(names, w.name)
 		}
-		return refuse("sync", fmt.Sprintf("there is no %q", c.Sync), "use one of "+strings.Join(names, ", "))
+		return refuse("sync", fmt.Sprintf("%q is not a way to sync", c.Sync), suggest.Remedy(c.Sync, names))
 	}
 	return nil
 }

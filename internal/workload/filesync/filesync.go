@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/histogram"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
@@ -29,7 +30,7 @@ func (Engine) Name() string { return "filesync" }
 func (Engine) Check(raw json.RawMessage, mode trial.Mode) error {
 	if mode != trial.Filesystem {
 		return &trial.Failure{
-			Class: trial.InvalidSpec, Field: "filesync", Message: "filesync creates files, and the target is a block device",
+			Class: reason.InvalidSpec, Field: "filesync", Message: "filesync needs a file system, but the target is a block device",
 			Remedy: "use a target with a file system, or fio or bandwidth for the device",
 		}
 	}

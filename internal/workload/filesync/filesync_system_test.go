@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/device/devicetest"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -65,7 +66,7 @@ func TestATargetThatFillsUpIsNoSpaceAndWhatWasMeasuredIsKept(t *testing.T) {
 	m, err := Engine{}.Run(ctx, env)
 	close(ended)
 	f, ok := errors.AsType[*trial.Failure](err)
-	if !ok || f.Class != trial.NoSpace || f.Field != "spec.targets[fast].storageClass.size" || f.Remedy == "" || !errors.Is(err, syscall.ENOSPC) {
+	if !ok || f.Class != reason.NoSpace || f.Field != "spec.targets[fast].storageClass.size" || f.Remedy == "" || !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("got %+v", err)
 	}
 	if m == nil || m.Metrics["filesync.count"].Value < 1 {
@@ -128,7 +129,7 @@ func fillUntil(done <-chan struct{}, path string) error {
 func TestATargetWithoutRoomIsRefusedBefore(t *testing.T) {
 	dir, _ := devicetest.Filesystem(t, "ext4", 16<<20)
 	err := Engine{}.Prepare(t.Context(), newEnv(t, dir, `{"size":"32Mi"}`))
-	if f := trial.AsFailure(err); f.Class != trial.TargetTooSmall || f.Field != "spec.targets[fast].storageClass.size" {
+	if f := trial.AsFailure(err); f.Class != reason.TargetTooSmall || f.Field != "spec.targets[fast].storageClass.size" {
 		t.Errorf("got %+v", err)
 	}
 }
@@ -138,7 +139,7 @@ func TestATargetThatIsReadOnlyIsSaidToBe(t *testing.T) {
 	devicetest.Run(t, "mount", "-o", "remount,ro", loop, dir)
 	_, err := Engine{}.Run(t.Context(), newEnv(t, dir, `{}`))
 	f := trial.AsFailure(err)
-	if f.Class != trial.TargetUnusable || !strings.Contains(f.Message, "read-only") || !errors.Is(err, syscall.EROFS) {
+	if f.Class != reason.TargetUnusable || !strings.Contains(f.Message, "read-only") || !errors.Is(err, syscall.EROFS) {
 		t.Errorf("got %+v", err)
 	}
 }

@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 )
@@ -41,16 +44,16 @@ func decode(raw json.RawMessage) (config, error) {
 		}
 	}
 	if given != 1 {
-		return c, invalid("fio", fmt.Sprintf("it has %d of jobFile, parameters and preset", given), "set one of fio.jobFile, fio.parameters and fio.preset")
+		return c, invalid("fio", fmt.Sprintf("%d of jobFile, parameters and preset are set", given), "set exactly one of fio.jobFile, fio.parameters and fio.preset")
 	}
-	if c.Prefill != prefillAuto && c.Prefill != prefillNever {
-		return c, invalid("fio.prefill", fmt.Sprintf("%q is neither Auto nor Never", clip(c.Prefill)), "set it to Auto or Never")
+	if prefills := []string{prefillAuto, prefillNever}; !slices.Contains(prefills, c.Prefill) {
+		return c, invalid("fio.prefill", fmt.Sprintf("there is no prefill %q", clip(c.Prefill)), suggest.Remedy(c.Prefill, prefills))
 	}
 	return c, nil
 }
 
 func invalid(field, message, remedy string) *trial.Failure {
-	return &trial.Failure{Class: trial.InvalidJobFile, Field: field, Message: message, Remedy: remedy}
+	return &trial.Failure{Class: reason.InvalidJobFile, Field: field, Message: message, Remedy: remedy}
 }
 
 // asFailure gives a line's error the field that it is about.

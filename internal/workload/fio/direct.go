@@ -7,7 +7,7 @@ import (
 	"storagebench.io/storagebench/internal/workload"
 )
 
-// probeDirect says whether direct I/O was asked for and what the target makes of it.
+// probeDirect reports whether direct I/O was asked for and what the target makes of it.
 func probeDirect(env workload.Env, jobs []job) *result.DirectIO {
 	asked := 0
 	for _, j := range jobs {

@@ -49,7 +49,7 @@ func execute(ctx context.Context, program string, env workload.Env, dir, jobFile
 	var err error
 	inv.output, err = tool.ReadBounded(output, maxOutput)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return inv, fmt.Errorf("fio: its output: %w", err)
+		return inv, fmt.Errorf("fio: reading its output: %w", err)
 	}
 	return inv, nil
 }

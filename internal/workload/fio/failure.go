@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 )
@@ -19,7 +20,7 @@ type ending struct {
 	exit error
 	// errno is the first error of a job.
 	errno syscall.Errno
-	// reported says that fio came far enough to report jobs.
+	// reported reports that fio came far enough to report jobs.
 	reported bool
 	messages string
 }
@@ -44,33 +45,33 @@ func diagnose(env workload.Env, jobs []job, e ending) error {
 	if e.exit == nil && e.errno == 0 {
 		return nil
 	}
-	f := &trial.Failure{Class: trial.WorkloadFailed, Field: env.Field("fio"), Workload: env.Workload.Name, Err: e.exit}
+	f := &trial.Failure{Class: reason.WorkloadFailed, Field: env.Field("fio"), Workload: env.Workload.Name, Err: e.exit}
 	if e.errno != 0 {
 		f.Err = e.errno
 	}
 	engine := e.refusedEngine(jobs)
 	switch _, ended := errors.AsType[*exec.ExitError](e.exit); {
 	case e.exit != nil && !ended:
-		f.Class = trial.InternalError
-		f.Message, f.Remedy = "fio cannot be run: "+e.exit.Error(), "install fio, or use the runner's image, which has it"
+		f.Class = reason.InternalError
+		f.Message, f.Remedy = "cannot start fio: "+e.exit.Error(), "install fio, or use the runner's image, which contains it"
 	case e.errno == syscall.ENOSPC || e.errno == syscall.EDQUOT:
-		f.Class, f.Field = trial.NoSpace, env.SizeField()
-		f.Message, f.Remedy = "the target became full while fio wrote to it", "make the target larger or lower the workload's size, and see what else writes to it"
+		f.Class, f.Field = reason.NoSpace, env.SizeField()
+		f.Message, f.Remedy = "the target became full while fio wrote to it", "make the target larger or lower the workload's size, and check what else writes to it"
 	case engine != "":
-		f.Class, f.Field = trial.EngineRefused, optionField(env, "ioengine")
-		f.Message, f.Remedy = fmt.Sprintf("ioengine=%s is refused here: %s", engine, e.said()), engineRemedy(engine, e.errno)
+		f.Class, f.Field = reason.EngineRefused, optionField(env, "ioengine")
+		f.Message, f.Remedy = fmt.Sprintf("the node refuses ioengine=%s: %s", engine, e.said()), engineRemedy(engine, e.errno)
 	case e.errno == syscall.EINVAL && strings.Contains(e.messages, "does not support O_DIRECT"):
-		f.Class, f.Field = trial.EngineRefused, optionField(env, "direct")
+		f.Class, f.Field = reason.EngineRefused, optionField(env, "direct")
 		f.Message, f.Remedy = "the target refuses direct=1: "+e.said(), "set direct=0 and measure the page cache as well"
 	case e.errno == syscall.EINVAL && strings.Contains(e.messages, "Invalid argument: ") && slices.ContainsFunc(jobs, job.direct):
-		f.Class, f.Field = trial.EngineRefused, optionField(env, "direct")
-		f.Message = "direct=1 is refused here with these sizes: " + e.said()
+		f.Class, f.Field = reason.EngineRefused, optionField(env, "direct")
+		f.Message = "the target refuses direct=1 with these sizes: " + e.said()
 		f.Remedy = "make bs and offset multiples of the device's block size, or set direct=0 and measure the page cache as well"
 	case !e.reported:
-		f.Class, f.Field = trial.InvalidJobFile, optionField(env, "")
+		f.Class, f.Field = reason.InvalidJobFile, optionField(env, "")
 		f.Message, f.Remedy = "fio does not accept the job: "+e.said(), "change the option that fio names"
 	case e.errno == syscall.EILSEQ:
-		f.Message, f.Remedy = "what was read is not what was written: "+e.said(), "do not trust this storage before the cause is known"
+		f.Message, f.Remedy = "what was read is not what was written: "+e.said(), "do not trust this storage until the cause is known"
 	case e.errno != 0:
 		f.Message = fmt.Sprintf("fio failed: %v: %s", e.errno, e.said())
 	default:
@@ -122,7 +123,7 @@ func (e ending) said() string {
 		}
 	}
 	if len(lines) == 0 {
-		return "it said nothing"
+		return "fio printed no error"
 	}
 	return strings.Join(lines[max(0, len(lines)-keep):], "; ")
 }

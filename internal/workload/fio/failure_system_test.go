@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/device/devicetest"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
@@ -31,7 +32,7 @@ func TestAVolumeThatFillsUpIsNoSpace(t *testing.T) {
 	}
 	m, err := Engine{}.Run(t.Context(), env)
 	f, ok := errors.AsType[*trial.Failure](err)
-	if !ok || f.Class != trial.NoSpace || f.Field != "spec.targets[fast].storageClass.size" || !errors.Is(err, syscall.ENOSPC) {
+	if !ok || f.Class != reason.NoSpace || f.Field != "spec.targets[fast].storageClass.size" || !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("got %+v", err)
 	}
 	if m == nil || !strings.Contains(m.Stderr, "No space left") || len(m.RawOutput) == 0 {
@@ -54,7 +55,7 @@ func TestIOURingThatIsRefusedIsNamed(t *testing.T) {
 	}
 	_, err := Engine{}.Run(t.Context(), env)
 	f, ok := errors.AsType[*trial.Failure](err)
-	if !ok || f.Class != trial.EngineRefused || f.Field != "spec.workloads[w].fio.parameters.ioengine" ||
+	if !ok || f.Class != reason.EngineRefused || f.Field != "spec.workloads[w].fio.parameters.ioengine" ||
 		!strings.Contains(f.Remedy, "libaio") || !strings.Contains(f.Remedy, "seccomp") || !strings.Contains(f.Message, "Operation not permitted") {
 		t.Errorf("got %+v", err)
 	}
@@ -68,23 +69,23 @@ func TestOtherFailuresOfFio(t *testing.T) {
 	}{
 		"direct I/O that is not aligned": {
 			config: parameters("rw=write", "size=1m", "bs=1000"),
-			want:   trial.Failure{Class: trial.EngineRefused, Field: "spec.workloads[w].fio.parameters.direct", Message: "Invalid argument"},
+			want:   trial.Failure{Class: reason.EngineRefused, Field: "spec.workloads[w].fio.parameters.direct", Message: "Invalid argument"},
 		},
 		"a CPU that is not there": {
 			config: config{JobFile: "[a]\nrw=write\nsize=1m\ncpus_allowed=4000"},
-			want:   trial.Failure{Class: trial.InvalidJobFile, Field: "spec.workloads[w].fio.jobFile", Message: "cpus_allowed=4000"},
+			want:   trial.Failure{Class: reason.InvalidJobFile, Field: "spec.workloads[w].fio.jobFile", Message: "cpus_allowed=4000"},
 		},
 		"no fio": {
 			config: parameters("rw=write", "size=1m"), program: "/nonexistent/fio",
-			want: trial.Failure{Class: trial.InternalError, Field: "spec.workloads[w].fio", Message: "no such file"},
+			want: trial.Failure{Class: reason.InternalError, Field: "spec.workloads[w].fio", Message: "no such file"},
 		},
 		"another program": {
 			config: parameters("rw=write", "size=1m"), program: "true",
-			want: trial.Failure{Class: trial.WorkloadFailed, Field: "spec.workloads[w].fio", Message: "fio printed no result"},
+			want: trial.Failure{Class: reason.WorkloadFailed, Field: "spec.workloads[w].fio", Message: "fio printed no result"},
 		},
 		"data that is not what was written": {
 			config: parameters("rw=read", "size=1m", "verify=md5", "runtime=1"),
-			want:   trial.Failure{Class: trial.WorkloadFailed, Field: "spec.workloads[w].fio", Message: "what was read is not what was written"},
+			want:   trial.Failure{Class: reason.WorkloadFailed, Field: "spec.workloads[w].fio", Message: "what was read is not what was written"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +138,7 @@ func TestDirectIOThatIsRefusedIsNamed(t *testing.T) {
 	}
 	m, err := Engine{}.Run(t.Context(), env)
 	f, ok := errors.AsType[*trial.Failure](err)
-	if !ok || f.Class != trial.EngineRefused || f.Field != "spec.workloads[w].fio.parameters.direct" || !strings.Contains(f.Remedy, "direct=0") {
+	if !ok || f.Class != reason.EngineRefused || f.Field != "spec.workloads[w].fio.parameters.direct" || !strings.Contains(f.Remedy, "direct=0") {
 		t.Errorf("got %+v", err)
 	}
 	if m == nil || m.DirectIO.Effective != result.DirectRefused {

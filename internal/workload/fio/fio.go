@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strings"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
@@ -33,14 +34,24 @@ func (e Engine) program() string {
 // parametersName stands for the workload's name where it is not known.
 const parametersName = "job"
 
-// Check refuses a configuration with an option, value or combination that is not allowed.
+// Check refuses a configuration with an option, value or combination that is not allowed,
+// and one that may allocate more memory than a worker has.
 func (Engine) Check(raw json.RawMessage, mode trial.Mode) error {
 	c, err := decode(raw)
 	if err != nil {
 		return err
 	}
-	_, err = resolve(c, mode, parametersName)
-	return err
+	jobs, err := resolve(c, mode, parametersName)
+	if err != nil {
+		return err
+	}
+	if err := checkMemory(c.field(), jobs, 0); err != nil {
+		return err
+	}
+	if c.Prefill == prefillNever || mode == trial.Block {
+		return nil // on a device, one job writes
+	}
+	return checkMemory("fio.prefill", fileWriters(jobs), 0)
 }
 
 // Estimate adds up the runtimes of jobs, as stonewall orders them, and the sizes
@@ -98,10 +109,10 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 		return m, err
 	}
 	if parseErr != nil {
-		return m, &trial.Failure{Class: trial.WorkloadFailed, Field: env.Field("fio"), Message: parseErr.Error(), Workload: env.Workload.Name, Err: parseErr}
+		return m, &trial.Failure{Class: reason.WorkloadFailed, Field: env.Field("fio"), Message: parseErr.Error(), Workload: env.Workload.Name, Err: parseErr}
 	}
 	if err := complete(d, jobs); err != nil {
-		return m, &trial.Failure{Class: trial.WorkloadFailed, Field: env.Field("fio"), Message: err.Error(), Workload: env.Workload.Name, Err: err}
+		return m, &trial.Failure{Class: reason.WorkloadFailed, Field: env.Field("fio"), Message: err.Error(), Workload: env.Workload.Name, Err: err}
 	}
 	return m, nil
 }

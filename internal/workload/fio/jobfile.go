@@ -45,7 +45,7 @@ func (e *lineError) Error() string {
 // as fio has it.
 func parse(text string) ([]section, error) {
 	if len(text) > maxText {
-		return nil, &lineError{message: fmt.Sprintf("the job file has %d bytes, and at most %d are allowed", len(text), maxText)}
+		return nil, &lineError{message: fmt.Sprintf("the job file has %d bytes, more than the limit of %d", len(text), maxText)}
 	}
 	var sections []section
 	number := 0
@@ -68,7 +68,7 @@ func parse(text string) ([]section, error) {
 			}
 			sections = append(sections, section{name: name, line: number})
 		case len(sections) == 0:
-			return nil, &lineError{number, fmt.Sprintf("%q stands before the first section", clip(line)), "begin with [global] or with a job's name in brackets"}
+			return nil, &lineError{number, fmt.Sprintf("%q comes before the first section", clip(line)), "begin with [global] or with a job's name in brackets"}
 		default:
 			last := &sections[len(sections)-1]
 			if len(last.options) == maxOptions {
@@ -105,7 +105,7 @@ func checkJobName(name string) error {
 		return fmt.Errorf("%q is not a name for a job", clip(name))
 	}
 	if strings.HasPrefix(strings.ToLower(name), global) {
-		return fmt.Errorf("[%s] begins with global, and fio would take it for the [global] section", clip(name))
+		return fmt.Errorf("[%s] begins with global, so fio would read it as the [global] section", clip(name))
 	}
 	return nil
 }

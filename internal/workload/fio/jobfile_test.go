@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -145,7 +146,7 @@ func TestHostileOptionsAreRefused(t *testing.T) {
 				t.Errorf("%q was accepted in %+v", line, c)
 				continue
 			}
-			if f := failure(t, err); f.Class != trial.InvalidJobFile || f.Field == "" || f.Message == "" || f.Remedy == "" {
+			if f := failure(t, err); f.Class != reason.InvalidJobFile || f.Field == "" || f.Message == "" || f.Remedy == "" {
 				t.Errorf("%q: the failure is incomplete: %+v", line, f)
 			}
 		}
@@ -164,7 +165,7 @@ func TestRefusalsSayWhereAndWhatToDo(t *testing.T) {
 		},
 		"a misspelling": {
 			config: config{Parameters: map[string]string{"rw": "read", "iodpeth": "4"}},
-			want:   trial.Failure{Field: "fio.parameters.iodpeth", Message: `there is no option "iodpeth" that storagebench allows`, Remedy: "did you mean iodepth?"},
+			want:   trial.Failure{Field: "fio.parameters.iodpeth", Message: `storagebench allows no option "iodpeth"`, Remedy: "did you mean iodepth?"},
 		},
 		"a suffix of Kubernetes": {
 			config: config{Parameters: map[string]string{"rw": "read", "size": "10Gi"}},
@@ -172,7 +173,7 @@ func TestRefusalsSayWhereAndWhatToDo(t *testing.T) {
 		},
 		"a unit of time that fio would take for microseconds": {
 			config: config{Parameters: map[string]string{"rw": "read", "runtime": "30sec"}},
-			want:   trial.Failure{Field: "fio.parameters.runtime", Message: `runtime: "30sec" has an unknown unit of time: fio knows us, ms, s, m, h and d, and takes any other for microseconds`, Remedy: "use: time in seconds, or with a unit: us, ms, s, m, h, d"},
+			want:   trial.Failure{Field: "fio.parameters.runtime", Message: `runtime: "30sec" has an unknown unit of time, which fio would take for microseconds`, Remedy: "use: time in seconds, or with a unit: us, ms, s, m, h, d"},
 		},
 		"a variable": {
 			config: config{JobFile: "[a]\nsize=$mb_memory"},
@@ -180,7 +181,7 @@ func TestRefusalsSayWhereAndWhatToDo(t *testing.T) {
 		},
 		"no job": {
 			config: config{JobFile: "[global]\nrw=read\n"},
-			want:   trial.Failure{Field: "fio.jobFile", Message: "it has no job: there is no section besides [global]", Remedy: "add a section with a job's name, as [rand-read]"},
+			want:   trial.Failure{Field: "fio.jobFile", Message: "the job file has no job, only [global]", Remedy: "add a section named after the job, for example [rand-read]"},
 		},
 		"no size": {
 			config: config{JobFile: "[a]\nrw=read\n"},
@@ -188,7 +189,7 @@ func TestRefusalsSayWhereAndWhatToDo(t *testing.T) {
 		},
 		"a percentage of nothing": {
 			config: config{JobFile: "[a]\nrw=read\nsize=50%"},
-			want:   trial.Failure{Field: "fio.jobFile", Message: "line 1: job a has a size in percent, which files do not have before they are written", Remedy: "give a size such as 10GiB; percentages are for block devices"},
+			want:   trial.Failure{Field: "fio.jobFile", Message: "line 1: job a has a size in percent, but a file has no size before it is written", Remedy: "give a size such as 10GiB; percentages are for block devices"},
 		},
 		"time without end": {
 			config: config{JobFile: "[a]\nrw=read\nsize=1m\ntime_based"},
@@ -196,15 +197,15 @@ func TestRefusalsSayWhereAndWhatToDo(t *testing.T) {
 		},
 		"two jobs of one name": {
 			config: config{JobFile: "[a]\nsize=1m\n[a]\nsize=1m"},
-			want:   trial.Failure{Field: "fio.jobFile", Message: "line 3: a job [a] is already there, at line 1", Remedy: "give each job a name of its own, as results are kept by name"},
+			want:   trial.Failure{Field: "fio.jobFile", Message: "line 3: job [a] is already defined at line 1", Remedy: "give each job its own name: results are stored by name"},
 		},
 		"a name that fio takes for another section": {
 			config: config{JobFile: "[globals]\nsize=1m"},
-			want:   trial.Failure{Field: "fio.jobFile", Message: "line 1: [globals] begins with global, and fio would take it for the [global] section", Remedy: "use up to 64 letters, digits, - and _, as in [rand-read]"},
+			want:   trial.Failure{Field: "fio.jobFile", Message: "line 1: [globals] begins with global, so fio would read it as the [global] section", Remedy: "use up to 64 letters, digits, - and _, as in [rand-read]"},
 		},
 		"options before a section": {
 			config: config{JobFile: "rw=read\n[a]\nsize=1m"},
-			want:   trial.Failure{Field: "fio.jobFile", Message: `line 1: "rw=read" stands before the first section`, Remedy: "begin with [global] or with a job's name in brackets"},
+			want:   trial.Failure{Field: "fio.jobFile", Message: `line 1: "rw=read" comes before the first section`, Remedy: "begin with [global] or with a job's name in brackets"},
 		},
 		"trim on files": {
 			config: config{Parameters: map[string]string{"rw": "randtrim"}},
@@ -212,11 +213,11 @@ func TestRefusalsSayWhereAndWhatToDo(t *testing.T) {
 		},
 		"files on a device": {
 			config: config{JobFile: "[a]\nfilename=x\nsize=1m"}, mode: trial.Block,
-			want: trial.Failure{Field: "fio.jobFile", Message: "line 2: filename is for targets with volume mode Filesystem, and a target has Block", Remedy: "remove filename"},
+			want: trial.Failure{Field: "fio.jobFile", Message: "line 2: filename works only on targets with volume mode Filesystem, but a target has Block", Remedy: "remove filename"},
 		},
 		"too many clones": {
 			config: config{JobFile: "[global]\nsize=1m\nnumjobs=256\n[a]\n[b]\n[c]\n[d]\n[e]\n"},
-			want:   trial.Failure{Field: "fio.jobFile", Message: "the jobs have 1280 clones together, and at most 1024 are allowed", Remedy: "lower numjobs"},
+			want:   trial.Failure{Field: "fio.jobFile", Message: "the jobs have 1280 clones in total, more than the limit of 1024", Remedy: "lower numjobs"},
 		},
 		"a value that is missing": {
 			config: config{JobFile: "[a]\nsize=1m\niodepth"},
@@ -224,7 +225,7 @@ func TestRefusalsSayWhereAndWhatToDo(t *testing.T) {
 		},
 		"both a job file and parameters": {
 			config: config{JobFile: "[a]\nsize=1m", Parameters: map[string]string{"rw": "read"}},
-			want:   trial.Failure{Field: "fio", Message: "it has 2 of jobFile, parameters and preset", Remedy: "set one of fio.jobFile, fio.parameters and fio.preset"},
+			want:   trial.Failure{Field: "fio", Message: "2 of jobFile, parameters and preset are set", Remedy: "set exactly one of fio.jobFile, fio.parameters and fio.preset"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -233,7 +234,7 @@ func TestRefusalsSayWhereAndWhatToDo(t *testing.T) {
 				mode = trial.Filesystem
 			}
 			f := failure(t, check(t, c.config, mode))
-			c.want.Class = trial.InvalidJobFile
+			c.want.Class = reason.InvalidJobFile
 			f.Err = nil
 			if diff := cmp.Diff(&c.want, f); diff != "" {
 				t.Error(diff)

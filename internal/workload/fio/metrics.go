@@ -180,11 +180,11 @@ func notes(jobs []job, clones []*jobOutput, metrics result.Metrics) []string {
 		groups[c.Group] = true
 	}
 	if len(groups) > 1 {
-		out = append(out, fmt.Sprintf("%d groups ran one after the other: the trial's rates are all I/Os over all the time, the parts' are each job's own", len(groups)))
+		out = append(out, fmt.Sprintf("%d groups ran one after the other: the trial's rates cover all I/Os and the whole time, each job's rates only its own", len(groups)))
 	}
 	for _, j := range jobs {
 		if engine := j.engine(); synchronous(engine) && number(j.options["iodepth"]) > 1 {
-			out = append(out, fmt.Sprintf("%s: ioengine=%s has one I/O in flight, whatever iodepth=%s says", j.name, engine, j.options["iodepth"]))
+			out = append(out, fmt.Sprintf("%s: ioengine=%s keeps one I/O in flight; iodepth=%s has no effect", j.name, engine, j.options["iodepth"]))
 		}
 	}
 	if slices.ContainsFunc(jobs, func(j job) bool { return j.has("latency_target") }) {

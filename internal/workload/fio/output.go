@@ -74,7 +74,7 @@ func (b *bins) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// errNoDocument says that fio printed no JSON.
+// errNoDocument reports that fio printed no JSON.
 var errNoDocument = errors.New("fio printed no result")
 
 // parseOutput splits fio's output into the messages before the document (fio
@@ -98,7 +98,7 @@ func parseOutput(output []byte) (*document, string, error) {
 			if err == nil {
 				err = errNoDocument // JSON of something else
 			}
-			return nil, clean(messages), fmt.Errorf("fio's result cannot be read: %w", err)
+			return nil, clean(messages), fmt.Errorf("cannot read fio's result: %w", err)
 		}
 	}
 }

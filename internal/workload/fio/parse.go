@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -70,7 +71,7 @@ func plausible(m result.Measurement) error {
 	for _, metrics := range allMetrics(m) {
 		for name, v := range metrics {
 			if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) || v.Value < 0 {
-				return foreign(fmt.Sprintf("its numbers cannot be true: %s is %v", name, v.Value), "see whether the file was changed")
+				return foreign(fmt.Sprintf("its numbers are impossible: %s is %v", name, v.Value), "check whether the file was changed")
 			}
 		}
 	}
@@ -98,7 +99,7 @@ func allMetrics(m result.Measurement) []result.Metrics {
 }
 
 func foreign(message, remedy string) *trial.Failure {
-	return &trial.Failure{Class: trial.InvalidSpec, Message: message, Remedy: remedy}
+	return &trial.Failure{Class: reason.InvalidSpec, Message: message, Remedy: remedy}
 }
 
 const remedyFormat = "run fio with --output-format=json+ --output=FILE"
@@ -109,15 +110,15 @@ func lastDocument(output []byte) (d *document, messages string, err error) {
 	start := bytes.LastIndexByte(output[:max(end, 0)], '{')
 	switch {
 	case end < 0 && (bytes.Contains(output, []byte("Run status group")) || bytes.Contains(output, []byte("clat ("))):
-		return nil, "", foreign("it is fio's output for people, which leaves out most of what fio knows", remedyFormat)
+		return nil, "", foreign("this is fio's human-readable output, which omits most of the results", remedyFormat)
 	case end < 0 && bytes.HasPrefix(bytes.TrimSpace(output), []byte("3;fio-")):
-		return nil, "", foreign("it is fio's terse output, which leaves out most of what fio knows", remedyFormat)
+		return nil, "", foreign("this is fio's terse output, which omits most of the results", remedyFormat)
 	case start < 0 || len(bytes.TrimSpace(output[start+1:end])) > 0:
-		return nil, "", foreign("it holds no JSON of fio", remedyFormat)
+		return nil, "", foreign("the file contains no JSON from fio", remedyFormat)
 	}
 	d = &document{}
 	if err := json.NewDecoder(bytes.NewReader(output[start:])).Decode(d); err != nil {
-		return nil, "", foreign(fmt.Sprintf("fio's JSON cannot be read, as if it was cut short: %v", err), "let fio end by itself")
+		return nil, "", foreign(fmt.Sprintf("fio's JSON is incomplete or damaged: %v", err), "let fio run to its end")
 	}
 	before := output[:start]
 	if first := bytes.Index(before, []byte(firstKey)); first >= 0 {
@@ -134,11 +135,11 @@ func (d *document) check() error {
 		}
 	}
 	if len(d.Jobs) == 0 {
-		return foreign("fio's JSON has no jobs", "run fio by itself: what its client collects from servers is not read")
+		return foreign("fio's JSON has no jobs", "run fio without --client: results collected from servers are not supported")
 	}
 	for _, j := range d.Jobs {
 		if j.Error != 0 {
-			return foreign(fmt.Sprintf("the job %s failed: %v", clip(j.Name), syscall.Errno(j.Error)), "what a failed job has measured does not count")
+			return foreign(fmt.Sprintf("the job %s failed: %v", clip(j.Name), syscall.Errno(j.Error)), "fix the job and run it again: results of a failed job do not count")
 		}
 	}
 	return nil
@@ -178,17 +179,17 @@ func measureForeign(clones []*jobOutput) (metrics result.Metrics, histograms res
 func foreignNotes(jobs []job, m result.Measurement, lost bool) []string {
 	var out []string
 	if len(m.Histograms) == 0 {
-		out = append(out, "there are no histograms, as with --output-format=json: percentiles are fio's own, and those of repeats cannot be pooled")
+		out = append(out, "no histograms (--output-format=json, not json+): percentiles are fio's own and cannot be pooled over repeats")
 	}
 	if lost {
-		out = append(out, "percentiles of several clones or jobs cannot be merged without their histograms: they are left out")
+		out = append(out, "percentiles of several clones or jobs cannot be merged without histograms and are left out")
 	}
 	if m.Stderr != "" {
 		out = append(out, "fio printed before its result: "+m.Stderr)
 	}
 	known := slices.ContainsFunc(jobs, func(j job) bool { return len(j.options) > 0 })
 	if known && !slices.ContainsFunc(jobs, job.direct) {
-		out = append(out, "no job has direct=1: reads can come from memory, and writes end in memory")
+		out = append(out, "no job has direct=1: reads may come from memory, and writes may end there")
 	}
 	return out
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/api/reason"
 )
 
 // foreignClone is a clone as fio's json has it: percentiles, and no bins.
@@ -109,19 +109,19 @@ func TestTheLastOfSeveralDocumentsCounts(t *testing.T) {
 func TestWhatIsNoResultOfFioIsRefusedWithTheRemedy(t *testing.T) {
 	good := document1(clone("a", 0, 10, 100, `"1000":10`))
 	for name, c := range map[string]struct{ output, message, remedy string }{
-		"output for people":      {"a: (g=0): rw=randrw\nfio-3.33\n  read: IOPS=1\n    clat (usec): min=1\nRun status group 0 (all jobs):\n", "for people", "--output-format=json+"},
+		"output for people":      {"a: (g=0): rw=randrw\nfio-3.33\n  read: IOPS=1\n    clat (usec): min=1\nRun status group 0 (all jobs):\n", "human-readable", "--output-format=json+"},
 		"terse output":           {"3;fio-3.33;a;0;0;1984;48390", "terse", "--output-format=json+"},
-		"nothing":                {"", "no JSON of fio", "--output-format=json+"},
-		"other JSON":             {`{"a":{"fio":1}}`, "no JSON of fio", "json+"},
-		"words about it":         {`the key "fio version" begins it`, "no JSON of fio", "json+"},
-		"a document cut short":   {good[:len(good)-5], "cut short", "end by itself"},
+		"nothing":                {"", "no JSON from fio", "--output-format=json+"},
+		"other JSON":             {`{"a":{"fio":1}}`, "no JSON from fio", "json+"},
+		"words about it":         {`the key "fio version" begins it`, "no JSON from fio", "json+"},
+		"a document cut short":   {good[:len(good)-5], "incomplete", "run to its end"},
 		"an old fio":             {strings.Replace(good, "fio-3.36", "fio-2.21", 1), "fio-2.21 is too old", "fio 3"},
 		"no jobs":                {`{"fio version":"fio-3.36","client_stats":[]}`, "no jobs", "client"},
-		"a job that failed":      {strings.Replace(good, `"error":0`, `"error":28`, 1), "no space left on device", "does not count"},
+		"a job that failed":      {strings.Replace(good, `"error":0`, `"error":28`, 1), "no space left on device", "do not count"},
 		"reads and writes mixed": {document1(`{"jobname":"a","mixed":{"total_ios":5}}`), "no reads, writes or trims", "unified_rw_reporting"},
 	} {
 		_, err := Parse([]byte(c.output))
-		if f := failure(t, err); f.Class != trial.InvalidSpec || !strings.Contains(f.Message, c.message) || !strings.Contains(f.Remedy, c.remedy) {
+		if f := failure(t, err); f.Class != reason.InvalidSpec || !strings.Contains(f.Message, c.message) || !strings.Contains(f.Remedy, c.remedy) {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"storagebench.io/storagebench/internal/workload"
 )
 
-// prefillNote says that a prefill was done.
+// prefillNote reports that a prefill was done.
 type prefillNote struct {
 	JobFile string `json:"jobFile"`
 }
@@ -54,7 +54,7 @@ func (e Engine) prefill(ctx context.Context, env workload.Env, jobs []job, room 
 	return saveNote(env, name, prefillNote{jobFile})
 }
 
-// wantsPrefill says whether what a job finds must have been written before. What a
+// wantsPrefill reports whether what a job finds must have been written before. What a
 // verifying job reads must be what it wrote itself.
 func (j job) wantsPrefill() bool {
 	return (j.reads() || j.on("overwrite")) && !j.has("verify")
@@ -108,6 +108,9 @@ func fileWriters(jobs []job) []job {
 			}
 		}
 		w := j.writer(j.name, extra)
+		if w.has("iodepth") { // 256 blocks of all clones: at most 256 MiB of memory
+			w.options["iodepth"] = strconv.FormatUint(max(1, min(8, 256/w.clones())), 10)
+		}
 		w.setBlock(j.perFile(defaultSize))
 		writers = append(writers, w)
 	}
@@ -163,7 +166,7 @@ func (j job) setBlock(size uint64) {
 	j.options["bs"] = strconv.FormatUint(block, 10)
 }
 
-// filesAreThere says whether no file that was prefilled has gone since, as the
+// filesAreThere reports whether no file that was prefilled has gone since, as the
 // option unlink makes them.
 func filesAreThere(env workload.Env, jobs []job) bool {
 	if env.Target.Mode == trial.Block {

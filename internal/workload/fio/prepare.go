@@ -40,6 +40,12 @@ func (e Engine) Prepare(ctx context.Context, env workload.Env) error {
 	if err := checkRoom(env, jobs, room); err != nil {
 		return err
 	}
+	if env.Target.Mode == trial.Block {
+		// Only now is it known how large what has no size, or one in percent, is.
+		if err := checkMemory(c.field(), jobs, room); err != nil {
+			return env.InSpec(err)
+		}
+	}
 	if c.Prefill == prefillNever {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/device/devicetest"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
@@ -102,7 +103,7 @@ func TestATargetThatIsTooSmallIsLeftAlone(t *testing.T) {
 		env := newEnv(t, dir, c)
 		err := Engine{}.Prepare(t.Context(), env)
 		f, ok := errors.AsType[*trial.Failure](err)
-		if !ok || f.Class != trial.TargetTooSmall || f.Field != "spec.targets[fast].storageClass.size" || !strings.Contains(f.Message, "MiB available") || f.Remedy == "" {
+		if !ok || f.Class != reason.TargetTooSmall || f.Field != "spec.targets[fast].storageClass.size" || !strings.Contains(f.Message, "MiB available") || f.Remedy == "" {
 			t.Errorf("%s: %+v", name, err)
 		}
 		if entries, _ := filepath.Glob(filepath.Join(dir, "*.0.0")); len(entries) != 0 {
@@ -168,7 +169,7 @@ func TestBlockDevices(t *testing.T) {
 	}
 	t.Run("too small", func(t *testing.T) {
 		env := newDeviceEnv(t, devicetest.Loop(t, 8<<20), parameters("rw=randread", "size=4m", "offset=6m"))
-		if f, ok := errors.AsType[*trial.Failure](Engine{}.Prepare(t.Context(), env)); !ok || f.Class != trial.TargetTooSmall {
+		if f, ok := errors.AsType[*trial.Failure](Engine{}.Prepare(t.Context(), env)); !ok || f.Class != reason.TargetTooSmall {
 			t.Errorf("got %+v", f)
 		}
 	})

@@ -119,11 +119,7 @@ func findPreset(name string) (preset, error) {
 		}
 		names = append(names, p.name)
 	}
-	remedy := "use one of: " + strings.Join(names, ", ")
-	if near := suggest.Nearest(name, names); near != "" {
-		remedy = "did you mean " + near + "? There are: " + strings.Join(names, ", ")
-	}
-	return preset{}, invalid(fieldPreset, fmt.Sprintf("there is no preset %q", clip(name)), remedy)
+	return preset{}, invalid(fieldPreset, fmt.Sprintf("there is no preset %q", clip(name)), suggest.Remedy(name, names))
 }
 
 // checkMode refuses a preset on targets that it says nothing about.
@@ -131,7 +127,7 @@ func (p preset) checkMode(mode trial.Mode) error {
 	if slices.Contains(p.modes, mode) {
 		return nil
 	}
-	return invalid(fieldPreset, fmt.Sprintf("the preset %s is for targets with volume mode %s, and a target has %s", p.name, p.modes[0], mode), "choose another preset for that target, or take it out")
+	return invalid(fieldPreset, fmt.Sprintf("preset %s works only on targets with volume mode %s, but a target has %s", p.name, p.modes[0], mode), "choose another preset, or remove that target")
 }
 
 // without leaves out the options that are for another mode of targets.

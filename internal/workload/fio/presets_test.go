@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -49,7 +50,7 @@ func TestEveryPresetIsTakenInEachModeThatItClaimsAndInNoOther(t *testing.T) {
 				}
 				continue
 			}
-			if f := failure(t, err); f.Field != "fio.preset" || f.Class != trial.InvalidJobFile || !strings.Contains(f.Message, string(mode)) {
+			if f := failure(t, err); f.Field != "fio.preset" || f.Class != reason.InvalidJobFile || !strings.Contains(f.Message, string(mode)) {
 				t.Errorf("%s on %s: %+v", p.name, mode, f)
 			}
 		}
@@ -106,7 +107,7 @@ func TestEveryPresetSaysWhatToLookAtAndWhereItComesFrom(t *testing.T) {
 }
 
 func TestAPresetThatDoesNotExistIsRefusedWithThoseThatDo(t *testing.T) {
-	for name, want := range map[string]string{"etdc": "did you mean etcd? ", "nonsense": "use one of: "} {
+	for name, want := range map[string]string{"etdc": "did you mean etcd? Choices: ", "nonsense": "use one of "} {
 		f := failure(t, check(t, config{Preset: name, Prefill: prefillAuto}, trial.Filesystem))
 		if f.Field != "fio.preset" || f.Message != `there is no preset "`+name+`"` || !strings.HasPrefix(f.Remedy, want) {
 			t.Errorf("%+v", f)

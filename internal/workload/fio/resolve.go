@@ -35,10 +35,10 @@ func resolve(c config, mode trial.Mode, name string) ([]job, error) {
 		files += j.clones() * j.files()
 	}
 	if threads > maxThreads {
-		return nil, invalid(c.field(), fmt.Sprintf("the jobs have %d clones together, and at most %d are allowed", threads, maxThreads), "lower numjobs")
+		return nil, invalid(c.field(), fmt.Sprintf("the jobs have %d clones in total, more than the limit of %d", threads, maxThreads), "lower numjobs")
 	}
 	if files > maxAllFiles {
-		return nil, invalid(c.field(), fmt.Sprintf("the jobs have %d files together, and at most %d are allowed", files, maxAllFiles), "lower nrfiles or numjobs")
+		return nil, invalid(c.field(), fmt.Sprintf("the jobs have %d files in total, more than the limit of %d", files, maxAllFiles), "lower nrfiles or numjobs")
 	}
 	return jobs, nil
 }
@@ -97,12 +97,12 @@ func readSections(sections []section, known catalogue, mode trial.Mode, field st
 			continue
 		}
 		if i := slices.IndexFunc(jobs, func(j job) bool { return j.name == s.name }); i >= 0 {
-			return nil, invalid(field, fmt.Sprintf("line %d: a job [%s] is already there, at line %d", s.line, s.name, jobs[i].line), "give each job a name of its own, as results are kept by name")
+			return nil, invalid(field, fmt.Sprintf("line %d: job [%s] is already defined at line %d", s.line, s.name, jobs[i].line), "give each job its own name: results are stored by name")
 		}
 		jobs = append(jobs, job{name: s.name, line: s.line, options: into})
 	}
 	if len(jobs) == 0 {
-		return nil, invalid(field, "it has no job: there is no section besides [global]", "add a section with a job's name, as [rand-read]")
+		return nil, invalid(field, "the job file has no job, only [global]", "add a section named after the job, for example [rand-read]")
 	}
 	return jobs, nil
 }
@@ -148,7 +148,7 @@ func (c catalogue) apply(into map[string]string, o option, mode trial.Mode) erro
 		return c.refuse(o)
 	}
 	if a.mode != "" && a.mode != mode {
-		return &lineError{o.line, fmt.Sprintf("%s is for targets with volume mode %s, and a target has %s", o.name, a.mode, mode), "remove " + o.name}
+		return &lineError{o.line, fmt.Sprintf("%s works only on targets with volume mode %s, but a target has %s", o.name, a.mode, mode), "remove " + o.name}
 	}
 	value := o.value
 	if !o.hasValue {
@@ -163,6 +163,9 @@ func (c catalogue) apply(into map[string]string, o option, mode trial.Mode) erro
 	canonical, err := a.syntax.check(value)
 	if errors.Is(err, errKubernetesSuffix) {
 		return &lineError{o.line, o.name + ": " + err.Error(), fmt.Sprintf("write %sB for powers of 1024", value)}
+	}
+	if choice, ok := errors.AsType[*choiceError](err); ok {
+		return &lineError{o.line, o.name + ": " + err.Error(), suggest.Remedy(choice.given, choice.choices)}
 	}
 	if err != nil {
 		return &lineError{o.line, o.name + ": " + err.Error(), "use: " + a.syntax.name}
@@ -181,9 +184,9 @@ func (c catalogue) refuse(o option) error {
 	if reason := refusals()[o.name]; reason != "" {
 		return &lineError{o.line, fmt.Sprintf("the option %s is not allowed: %s", o.name, reason), "remove it"}
 	}
-	message := fmt.Sprintf("there is no option %q that storagebench allows", clip(o.name))
-	if near := suggest.Nearest(o.name, c.names()); near != "" {
-		return &lineError{o.line, message, "did you mean " + near + "?"}
+	message := fmt.Sprintf("storagebench allows no option %q", clip(o.name))
+	if suggest.Nearest(o.name, c.names()) != "" {
+		return &lineError{o.line, message, suggest.Remedy(o.name, c.names())}
 	}
 	return &lineError{o.line, message, "remove it; docs/reference/fio-options.md lists those that are allowed"}
 }
@@ -194,7 +197,7 @@ func (j job) checkWhole(mode trial.Mode) error {
 	case j.on("time_based") && !j.has("runtime"):
 		return &lineError{j.line, j.title() + " is time_based and has no runtime", "add runtime=30s"}
 	case mode == trial.Filesystem && (strings.HasSuffix(j.options["size"], "%") || strings.HasSuffix(j.options["io_size"], "%")):
-		return &lineError{j.line, j.title() + " has a size in percent, which files do not have before they are written", "give a size such as 10GiB; percentages are for block devices"}
+		return &lineError{j.line, j.title() + " has a size in percent, but a file has no size before it is written", "give a size such as 10GiB; percentages are for block devices"}
 	case mode == trial.Filesystem && j.line > 0 && !j.has("size") && !j.has("filesize"):
 		return &lineError{j.line, j.title() + " has no size", "add size=1GiB, or as much as the job needs"}
 	case mode == trial.Filesystem && strings.Contains(j.pattern(), "trim"):
@@ -250,12 +253,12 @@ func (j job) pattern() string {
 	}
 }
 
-// reads says whether the job reads what it did not write.
+// reads reports whether the job reads what it did not write.
 func (j job) reads() bool {
 	return slices.Contains([]string{"read", "randread", "readwrite", "randrw"}, j.pattern())
 }
 
-// direct says whether direct I/O is asked for.
+// direct reports whether direct I/O is asked for.
 func (j job) direct() bool {
 	return j.on("direct") || j.options["buffered"] == "0"
 }

@@ -19,7 +19,7 @@ type sizeNote struct {
 	Size uint64 `json:"size"`
 }
 
-// needsSize says whether the size is ours to choose: that of a job of parameters
+// needsSize reports whether the size is ours to choose: that of a job of parameters
 // which gives none.
 func needsSize(c config, jobs []job) bool {
 	return len(c.Parameters) > 0 && !jobs[0].has("size") && !jobs[0].has("filesize")

@@ -29,6 +29,16 @@ type syntax struct {
 	flag bool
 }
 
+// choiceError is a value that is not among those that an option takes.
+type choiceError struct {
+	given   string
+	choices []string
+}
+
+func (e *choiceError) Error() string {
+	return fmt.Sprintf("%q is not a value that it takes", clip(e.given))
+}
+
 // checkCharacters refuses what fio, or the shell it starts for arithmetic,
 // expands: ${ENV}, $ncpus, `…`, quotes, parentheses, backslashes.
 func checkCharacters(value string) error {
@@ -43,7 +53,7 @@ func checkCharacters(value string) error {
 func boolean() syntax {
 	return syntax{name: "0 or 1", bare: "1", check: func(v string) (string, error) {
 		if v != "0" && v != "1" {
-			return "", fmt.Errorf("%q is neither 0 nor 1", clip(v))
+			return "", &choiceError{v, []string{"0", "1"}}
 		}
 		return v, nil
 	}}
@@ -60,7 +70,7 @@ func flag() syntax {
 func oneOf(values ...string) syntax {
 	return syntax{name: strings.Join(values, ", "), check: func(v string) (string, error) {
 		if !slices.Contains(values, v) {
-			return "", fmt.Errorf("%q is not one of %s", clip(v), strings.Join(values, ", "))
+			return "", &choiceError{v, values}
 		}
 		return v, nil
 	}}
@@ -231,8 +241,8 @@ func fileNames() syntax {
 func distribution() syntax {
 	return syntax{name: "random, zipf:θ, pareto:h, normal:σ", check: func(v string) (string, error) {
 		kind, parameter, has := strings.Cut(v, ":")
-		if !slices.Contains([]string{"random", "zipf", "pareto", "normal"}, kind) {
-			return "", fmt.Errorf("%q is not one of random, zipf, pareto, normal", clip(kind))
+		if kinds := []string{"random", "zipf", "pareto", "normal"}; !slices.Contains(kinds, kind) {
+			return "", &choiceError{kind, kinds}
 		}
 		for part := range strings.SplitSeq(parameter, ":") {
 			if _, err := strconv.ParseFloat(part, 64); has && err != nil {
@@ -252,7 +262,7 @@ func oneWord() syntax {
 func mustBe(value string) syntax {
 	return syntax{name: "only " + value, bare: value, check: func(v string) (string, error) {
 		if v != value {
-			return "", fmt.Errorf("%q is not allowed, only %s", clip(v), value)
+			return "", &choiceError{v, []string{value}}
 		}
 		return v, nil
 	}}
@@ -319,7 +329,7 @@ func parseTime(v string, unit time.Duration) (time.Duration, error) {
 		}
 		var known bool
 		if unit, known = units[strings.ToLower(v[end:])]; !known {
-			return 0, fmt.Errorf("%q has an unknown unit of time: fio knows us, ms, s, m, h and d, and takes any other for microseconds", clip(v))
+			return 0, fmt.Errorf("%q has an unknown unit of time, which fio would take for microseconds", clip(v))
 		}
 	}
 	if n > int64(math.MaxInt64/unit) {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 )
@@ -56,7 +58,7 @@ func decode(raw json.RawMessage) (config, error) {
 	if err := workload.Decode("iozone", raw, &c); err != nil {
 		return c, err
 	}
-	for _, check := range []func() error{c.checkSizes, c.checkCells, c.checkTests} {
+	for _, check := range []func() error{c.checkSizes, c.checkCells, c.checkTests, c.checkMemory} {
 		if err := check(); err != nil {
 			return c, err
 		}
@@ -65,7 +67,7 @@ func decode(raw json.RawMessage) (config, error) {
 }
 
 func refuse(field, message, remedy string) error {
-	return &trial.Failure{Class: trial.InvalidSpec, Field: "iozone." + field, Message: message, Remedy: remedy}
+	return &trial.Failure{Class: reason.InvalidSpec, Field: "iozone." + field, Message: message, Remedy: remedy}
 }
 
 func (c config) checkSizes() error {
@@ -75,25 +77,25 @@ func (c config) checkSizes() error {
 	}{{"fileSizes", c.FileSizes}, {"recordSizes", c.RecordSizes}} {
 		field, sizes := list.field, list.sizes
 		if len(sizes) == 0 || len(sizes) > maxSizes {
-			return refuse(field, fmt.Sprintf("there are %d, and 1 to %d are possible", len(sizes), maxSizes), "use several workloads for more")
+			return refuse(field, fmt.Sprintf("%d sizes are given; 1 to %d are possible", len(sizes), maxSizes), "use several workloads for more")
 		}
 		for i, size := range sizes {
 			if slices.Contains(sizes[:i], size) {
-				return refuse(field, fmt.Sprintf("%s is there twice", sizeName(uint64(size))), "remove one of them")
+				return refuse(field, fmt.Sprintf("%s is listed twice", sizeName(uint64(size))), "remove one of them")
 			}
 		}
 	}
 	for _, size := range c.FileSizes {
 		if size < minRecord || size > maxFile {
-			return refuse("fileSizes", fmt.Sprintf("%s is not between 1 KiB and 16 TiB", sizeName(uint64(size))), "64Mi and 512Mi are the default")
+			return refuse("fileSizes", fmt.Sprintf("%s is not between 1 KiB and 16 TiB", sizeName(uint64(size))), "omit it for the default, 64Mi and 512Mi")
 		}
 	}
 	for _, record := range c.RecordSizes {
 		if record < minRecord || record > maxRecord || record&(record-1) != 0 {
-			return refuse("recordSizes", fmt.Sprintf("%s is not a power of two from 1 KiB to 16 MiB", sizeName(uint64(record))), "4Ki, 64Ki and 1Mi are the default")
+			return refuse("recordSizes", fmt.Sprintf("%s is not a power of two from 1 KiB to 16 MiB", sizeName(uint64(record))), "omit it for the default, 4Ki, 64Ki and 1Mi")
 		}
 		if c.Direct && record < minDirect {
-			return refuse("recordSizes", fmt.Sprintf("%s is less than direct I/O can transfer everywhere", sizeName(uint64(record))), "use records of 4Ki and more, or set direct to false")
+			return refuse("recordSizes", fmt.Sprintf("%s is less than direct I/O supports on every device", sizeName(uint64(record))), "use records of 4Ki and more, or set direct to false")
 		}
 	}
 	return nil
@@ -114,8 +116,23 @@ func (c config) checkCells() error {
 		}
 		for _, record := range c.RecordSizes {
 			if record <= file && file%record != 0 {
-				return refuse("fileSizes", fmt.Sprintf("%s is no multiple of the record size %s", sizeName(uint64(file)), sizeName(uint64(record))), "use sizes such as 64Mi and 1Gi")
+				return refuse("fileSizes", fmt.Sprintf("%s is not a multiple of the record size %s", sizeName(uint64(file)), sizeName(uint64(record))), "use sizes such as 64Mi and 1Gi")
 			}
+		}
+	}
+	return nil
+}
+
+// checkMemory refuses random tests of more records than memory has room for: iozone keeps
+// the offset of each, in 8 bytes.
+func (c config) checkMemory() error {
+	if !c.has("random.read") && !c.has("random.write") {
+		return nil
+	}
+	for _, p := range c.pairs() {
+		what := fmt.Sprintf("random access to a file of %s in records of %s", sizeName(p.file), sizeName(p.record))
+		if err := workload.CheckMemory("iozone.recordSizes", p.file/p.record*8, what, "use larger records or smaller files, or leave out RandomRead and RandomWrite"); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -127,23 +144,23 @@ func (c config) checkTests() error {
 		names = append(names, t.name)
 	}
 	if len(c.Tests) == 0 {
-		return refuse("tests", "there is none", "use some of "+strings.Join(names, ", "))
+		return refuse("tests", "the list is empty", "use one or more of "+strings.Join(names, ", "))
 	}
 	for i, test := range c.Tests {
 		if !slices.Contains(names, test) {
-			return refuse("tests", fmt.Sprintf("there is no test %q", clip(test)), "use some of "+strings.Join(names, ", "))
+			return refuse("tests", fmt.Sprintf("there is no test %q", clip(test)), suggest.Remedy(test, names))
 		}
 		if slices.Contains(c.Tests[:i], test) {
-			return refuse("tests", test+" is there twice", "remove one of them")
+			return refuse("tests", test+" is listed twice", "remove one of them")
 		}
 	}
-	if !slices.Contains([]string{toolAuto, toolIozone, toolFio}, c.Tool) {
-		return refuse("tool", fmt.Sprintf("%q is none of Auto, Iozone and Fio", clip(c.Tool)), "Auto is the default")
+	if tools := []string{toolAuto, toolIozone, toolFio}; !slices.Contains(tools, c.Tool) {
+		return refuse("tool", fmt.Sprintf("there is no tool %q", clip(c.Tool)), suggest.Remedy(c.Tool, tools))
 	}
 	return nil
 }
 
-// has says whether a test was asked for.
+// has reports whether a test was asked for.
 func (c config) has(operation string) bool {
 	for _, t := range tests {
 		if t.operation == operation {

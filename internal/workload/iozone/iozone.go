@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/device"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
@@ -50,7 +51,7 @@ func (Engine) Check(raw json.RawMessage, mode trial.Mode) error {
 		return err
 	}
 	if mode == trial.Block {
-		return &trial.Failure{Class: trial.InvalidSpec, Field: "iozone", Message: "iozone needs a file system, and the target is a block device", Remedy: "use a target with volumeMode Filesystem, or the workloads fio and bandwidth, which can use a device"}
+		return &trial.Failure{Class: reason.InvalidSpec, Field: "iozone", Message: "iozone needs a file system, but the target is a block device", Remedy: "use a target with volumeMode Filesystem, or the workloads fio and bandwidth, which can use a device"}
 	}
 	return nil
 }
@@ -123,9 +124,9 @@ func (e Engine) bench(c config, env workload.Env) (bench, error) {
 		return &iozoneBench{program: e.iozone(), config: c}, nil
 	case c.Tool == toolIozone:
 		return nil, &trial.Failure{
-			Class: trial.EngineRefused, Field: env.Field("iozone.tool"), Workload: env.Workload.Name, Err: missing,
-			Message: "iozone cannot be run: " + missing.Error(),
-			Remedy:  "set tool to Fio, which measures the same matrix, or use an image of your own with iozone in it: it is not free software",
+			Class: reason.EngineRefused, Field: env.Field("iozone.tool"), Workload: env.Workload.Name, Err: missing,
+			Message: "cannot start iozone: " + missing.Error(),
+			Remedy:  "set tool to Fio, which measures the same matrix, or use your own image with iozone, which is not free software",
 		}
 	default:
 		return &fioBench{program: e.fio(), config: c, instead: true}, nil
@@ -166,7 +167,7 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 	b.record(&m)
 	m.Notes = append(m.Notes, c.cached(e.memory())...)
 	if failure == nil && len(m.Operations) == 0 {
-		failure = &trial.Failure{Class: trial.WorkloadFailed, Field: env.Field("iozone.fileSizes"), Message: "no cell took long enough to be measured", Remedy: "use larger files", Workload: env.Workload.Name}
+		failure = &trial.Failure{Class: reason.WorkloadFailed, Field: env.Field("iozone.fileSizes"), Message: "every cell was too short to measure", Remedy: "use larger files", Workload: env.Workload.Name}
 	}
 	return &m, failure
 }
@@ -192,7 +193,7 @@ const fileName = "cell"
 
 func directory(env workload.Env) string { return filepath.Join(env.Dir, "iozone-"+env.Workload.Name) }
 
-// probeDirect says whether direct I/O was asked for and what the target makes of it.
+// probeDirect reports whether direct I/O was asked for and what the target makes of it.
 func (c config) probeDirect(env workload.Env) (*result.DirectIO, error) {
 	if !c.Direct {
 		return &result.DirectIO{Effective: result.Buffered, Evidence: "direct is false"}, nil
@@ -201,7 +202,7 @@ func (c config) probeDirect(env workload.Env) (*result.DirectIO, error) {
 	d.Effective, d.Evidence = device.ProbeDirect(env.Dir)
 	if d.Effective == result.DirectRefused {
 		return nil, &trial.Failure{
-			Class: trial.EngineRefused, Field: env.Field("iozone.direct"), Workload: env.Workload.Name,
+			Class: reason.EngineRefused, Field: env.Field("iozone.direct"), Workload: env.Workload.Name,
 			Message: "the target refuses direct I/O: " + d.Evidence, Remedy: "set direct to false and measure the page cache as well",
 		}
 	}
@@ -222,7 +223,7 @@ func (c config) cached(memory uint64) []string {
 		out = append(out, noFlush)
 	}
 	if !c.Direct && c.largest() < 2*memory {
-		out = append(out, fmt.Sprintf("the largest file, of %s, is less than twice the node's memory of %s: what is read may come from memory",
+		out = append(out, fmt.Sprintf("the largest file, of %s, is less than twice the node's memory of %s: reads may be served from memory",
 			sizeName(c.largest()), workload.Human(memory)))
 	}
 	return out

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/device/devicetest"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
@@ -51,7 +52,7 @@ func TestFioMeasuresTheWholeMatrix(t *testing.T) {
 	if strings.Count(m.Input, "[global]") != 5 || strings.Count(string(m.RawOutput), `"fio version"`) != 5 || len(m.Command) == 0 {
 		t.Errorf("the input is\n%s", m.Input)
 	}
-	for _, want := range []string{"measured by fio 3.", "as iozone is not installed", "dropped from this node's page cache", "may come from memory"} {
+	for _, want := range []string{"measured by fio 3.", "because iozone is not installed", "dropped from this node's page cache", "may be served from memory"} {
 		if !slices.ContainsFunc(m.Notes, func(n string) bool { return strings.Contains(n, want) }) {
 			t.Errorf("no note says %q: %q", want, m.Notes)
 		}
@@ -83,13 +84,13 @@ func TestDirectIOIsInEffectOrRefused(t *testing.T) {
 	ramfs := t.TempDir()
 	devicetest.Mount(t, ramfs, "ramfs", "ramfs") // which has no O_DIRECT
 	_, err = withFio.Run(t.Context(), newEnv(t, ramfs, config))
-	wantFailure(t, "ramfs", err, trial.Failure{Class: trial.EngineRefused, Field: "spec.workloads[w].iozone.direct", Message: "the target refuses direct I/O"})
+	wantFailure(t, "ramfs", err, trial.Failure{Class: reason.EngineRefused, Field: "spec.workloads[w].iozone.direct", Message: "the target refuses direct I/O"})
 }
 
 func TestATargetThatIsTooSmallOrFillsUp(t *testing.T) {
 	dir, _ := devicetest.Filesystem(t, "ext4", 64<<20)
 	err := withFio.Prepare(t.Context(), newEnv(t, dir, `{}`))
-	wantFailure(t, "small", err, trial.Failure{Class: trial.TargetTooSmall, Field: "spec.targets[fast].storageClass.size", Message: "needs 512 MiB"})
+	wantFailure(t, "small", err, trial.Failure{Class: reason.TargetTooSmall, Field: "spec.targets[fast].storageClass.size", Message: "needs 512 MiB"})
 
 	env := newEnv(t, dir, `{"fileSizes":["1Mi","32Mi"],"recordSizes":["1Mi"]}`)
 	if err := withFio.Prepare(t.Context(), env); err != nil {
@@ -100,7 +101,7 @@ func TestATargetThatIsTooSmallOrFillsUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, err := withFio.Run(t.Context(), env)
-	wantFailure(t, "full", err, trial.Failure{Class: trial.NoSpace, Field: "spec.targets[fast].storageClass.size", Message: "write of a file of 32MiB with records of 1MiB"})
+	wantFailure(t, "full", err, trial.Failure{Class: reason.NoSpace, Field: "spec.targets[fast].storageClass.size", Message: "write of a file of 32MiB with records of 1MiB"})
 	if !errors.Is(err, syscall.ENOSPC) || m == nil || len(m.RawOutput) == 0 {
 		t.Errorf("%v, %+v", err, m)
 	}
@@ -109,7 +110,7 @@ func TestATargetThatIsTooSmallOrFillsUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = withFio.Run(t.Context(), env)
-	wantFailure(t, "read-only", err, trial.Failure{Class: trial.TargetUnusable, Field: "spec.targets[fast].storageClass.size", Message: "the target is read-only"})
+	wantFailure(t, "read-only", err, trial.Failure{Class: reason.TargetUnusable, Field: "spec.targets[fast].storageClass.size", Message: "the target is read-only"})
 }
 
 func TestACancelledMatrixLeavesNothing(t *testing.T) {

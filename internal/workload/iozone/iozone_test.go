@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
@@ -39,28 +40,28 @@ func wantFailure(t *testing.T, name string, err error, want trial.Failure) {
 
 func TestSizesThatCannotBeMeasuredAreRefused(t *testing.T) {
 	for name, c := range map[string]struct{ config, field, message string }{
-		"no files":                   {`{"fileSizes":[]}`, "iozone.fileSizes", "there are 0"},
-		"too many records":           {`{"recordSizes":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]}`, "iozone.recordSizes", "there are 17, and 1 to 16"},
-		"a record twice":             {`{"recordSizes":["4Ki",4096]}`, "iozone.recordSizes", "4KiB is there twice"},
+		"no files":                   {`{"fileSizes":[]}`, "iozone.fileSizes", "0 sizes are given"},
+		"too many records":           {`{"recordSizes":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]}`, "iozone.recordSizes", "17 sizes are given; 1 to 16"},
+		"a record twice":             {`{"recordSizes":["4Ki",4096]}`, "iozone.recordSizes", "4KiB is listed twice"},
 		"a record that is no power":  {`{"recordSizes":["12Ki"]}`, "iozone.recordSizes", "12KiB is not a power of two"},
 		"a record below iozone's":    {`{"recordSizes":[512]}`, "iozone.recordSizes", "512B is not a power of two from 1 KiB"},
 		"a record above iozone's":    {`{"recordSizes":["32Mi"]}`, "iozone.recordSizes", "to 16 MiB"},
 		"a record for no device":     {`{"direct":true,"recordSizes":["1Ki"]}`, "iozone.recordSizes", "less than direct I/O"},
 		"a record above all files":   {`{"fileSizes":["1Mi"],"recordSizes":["4Ki","2Mi"]}`, "iozone.recordSizes", "2MiB is larger than each of the files"},
 		"a file below all records":   {`{"fileSizes":["4Ki","1Mi"],"recordSizes":["64Ki"]}`, "iozone.fileSizes", "4KiB is smaller than each of the records"},
-		"a file with half a record":  {`{"fileSizes":["100Ki"],"recordSizes":["8Ki"]}`, "iozone.fileSizes", "100KiB is no multiple of the record size 8KiB"},
+		"a file with half a record":  {`{"fileSizes":["100Ki"],"recordSizes":["8Ki"]}`, "iozone.fileSizes", "100KiB is not a multiple of the record size 8KiB"},
 		"a file of nobody":           {`{"fileSizes":["32Ti"]}`, "iozone.fileSizes", "not between 1 KiB and 16 TiB"},
-		"no tests":                   {`{"tests":[]}`, "iozone.tests", "there is none"},
+		"no tests":                   {`{"tests":[]}`, "iozone.tests", "the list is empty"},
 		"a test that is not there":   {`{"tests":["Stride"]}`, "iozone.tests", `no test "Stride"`},
-		"a test twice":               {`{"tests":["Read","Read"]}`, "iozone.tests", "Read is there twice"},
-		"a tool that is not there":   {`{"tool":"dd"}`, "iozone.tool", `"dd" is none of`},
-		"a field that is not there":  {`{"threads":2}`, "iozone", `unknown field "threads"`},
+		"a test twice":               {`{"tests":["Read","Read"]}`, "iozone.tests", "Read is listed twice"},
+		"a tool that is not there":   {`{"tool":"dd"}`, "iozone.tool", `there is no tool "dd"`},
+		"a field that is not there":  {`{"threads":2}`, "iozone.threads", `iozone has no field "threads"`},
 		"a size that is not a size":  {`{"fileSizes":["big"]}`, "iozone", `"big" is not a size`},
-		"a matrix without its parts": {`{"fileSizes":["1Mi"],"recordSizes":[]}`, "iozone.recordSizes", "there are 0"},
+		"a matrix without its parts": {`{"fileSizes":["1Mi"],"recordSizes":[]}`, "iozone.recordSizes", "0 sizes are given"},
 	} {
-		wantFailure(t, name, Engine{}.Check([]byte(c.config), trial.Filesystem), trial.Failure{Class: trial.InvalidSpec, Field: c.field, Message: c.message})
+		wantFailure(t, name, Engine{}.Check([]byte(c.config), trial.Filesystem), trial.Failure{Class: reason.InvalidSpec, Field: c.field, Message: c.message})
 	}
-	wantFailure(t, "a device", Engine{}.Check([]byte(`{}`), trial.Block), trial.Failure{Class: trial.InvalidSpec, Field: "iozone", Message: "iozone needs a file system"})
+	wantFailure(t, "a device", Engine{}.Check([]byte(`{}`), trial.Block), trial.Failure{Class: reason.InvalidSpec, Field: "iozone", Message: "iozone needs a file system"})
 	for _, config := range []string{`{}`, `{"fileSizes":["64Ki","1Gi"],"recordSizes":["1Ki","16Mi"]}`, `{"direct":true,"tool":"Iozone","tests":["Reread"]}`} {
 		if err := (Engine{}).Check([]byte(config), trial.Filesystem); err != nil {
 			t.Errorf("%s: %v", config, err)
@@ -207,19 +208,19 @@ func TestWhatStopsIozoneIsNamed(t *testing.T) {
 	}{
 		"a full file system": {
 			"echo 'Error writing block 11, fd= 3'; echo 'write: No space left on device' >&2; exit 1",
-			trial.Failure{Class: trial.NoSpace, Field: "spec.targets[fast].storageClass.size", Message: "No space left on device"},
+			trial.Failure{Class: reason.NoSpace, Field: "spec.targets[fast].storageClass.size", Message: "No space left on device"},
 		},
 		"another end": {
 			"echo 'Selected minimum record size is invalid'; exit 3",
-			trial.Failure{Class: trial.WorkloadFailed, Field: "spec.workloads[w].iozone", Message: "iozone failed: exit status 3: Selected minimum"},
+			trial.Failure{Class: reason.WorkloadFailed, Field: "spec.workloads[w].iozone", Message: "iozone failed: exit status 3: Selected minimum"},
 		},
 		"other sizes": {
 			"file=64",
-			trial.Failure{Class: trial.WorkloadFailed, Field: "spec.workloads[w].iozone", Message: "measured other sizes than a file of 1MiB"},
+			trial.Failure{Class: reason.WorkloadFailed, Field: "spec.workloads[w].iozone", Message: "did not measure the sizes it was given: a file of 1MiB"},
 		},
 		"no table": {
 			"exit 0",
-			trial.Failure{Class: trial.WorkloadFailed, Field: "spec.workloads[w].iozone", Message: "no table of iozone"},
+			trial.Failure{Class: reason.WorkloadFailed, Field: "spec.workloads[w].iozone", Message: "no table of iozone"},
 		},
 	} {
 		env := newEnv(t, t.TempDir(), `{"fileSizes":["1Mi"],"recordSizes":["4Ki"]}`)
@@ -238,12 +239,12 @@ func TestProgramsThatAreNotInstalledAreNamed(t *testing.T) {
 	missing := Engine{Iozone: "/nonexistent/iozone", Fio: "/nonexistent/fio"}
 	env := newEnv(t, t.TempDir(), `{"tool":"Iozone"}`)
 	err := missing.Prepare(t.Context(), env)
-	wantFailure(t, "iozone", err, trial.Failure{Class: trial.EngineRefused, Field: "spec.workloads[w].iozone.tool", Message: "iozone cannot be run"})
+	wantFailure(t, "iozone", err, trial.Failure{Class: reason.EngineRefused, Field: "spec.workloads[w].iozone.tool", Message: "cannot start iozone"})
 	if f, ok := errors.AsType[*trial.Failure](err); !ok || !strings.Contains(f.Remedy, "set tool to Fio") {
 		t.Errorf("the remedy is %+v", f)
 	}
 	_, err = missing.Run(t.Context(), newEnv(t, t.TempDir(), `{"fileSizes":["1Mi"],"tool":"Fio"}`))
-	wantFailure(t, "fio", err, trial.Failure{Class: trial.InternalError, Field: "spec.workloads[w].iozone", Message: "fio cannot be run"})
+	wantFailure(t, "fio", err, trial.Failure{Class: reason.InternalError, Field: "spec.workloads[w].iozone", Message: "cannot start fio"})
 	if tools := missing.Tools(t.Context()); len(tools) != 0 {
 		t.Errorf("tools %v", tools)
 	}
@@ -258,7 +259,7 @@ func TestFioThatFailsInACellNamesIt(t *testing.T) {
 	}
 	env := newEnv(t, t.TempDir(), `{"fileSizes":["1Mi"],"recordSizes":["4Ki"],"tool":"Fio"}`)
 	_, err := Engine{Fio: path}.Run(t.Context(), env)
-	wantFailure(t, "full", err, trial.Failure{Class: trial.NoSpace, Field: "spec.targets[fast].storageClass.size", Message: "rewrite of a file of 1MiB with records of 4KiB"})
+	wantFailure(t, "full", err, trial.Failure{Class: reason.NoSpace, Field: "spec.targets[fast].storageClass.size", Message: "rewrite of a file of 1MiB with records of 4KiB"})
 	if !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("the cause is %v", err)
 	}

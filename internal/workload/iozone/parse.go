@@ -34,7 +34,7 @@ type run struct {
 	// flush, direct and command are what iozone says of its options.
 	flush, direct, command bool
 	cells                  matrix
-	// excel says that the cells are from a report for spreadsheets, which repeats a
+	// excel reports that the cells are from a report for spreadsheets, which repeats a
 	// table.
 	excel bool
 }
@@ -88,9 +88,9 @@ func parse(text []byte) ([]*run, error) {
 	runs := slices.DeleteFunc(p.runs, func(r *run) bool { return len(r.cells) == 0 })
 	if len(runs) == 0 {
 		if strings.Contains(string(text), "Throughput test with") {
-			return nil, errors.New("iozone: the text is of the throughput mode, which has no matrix: run iozone without -t")
+			return nil, errors.New("iozone: the text is from throughput mode, which has no matrix: run iozone without -t")
 		}
-		return nil, errors.New("iozone: no table of iozone is in the text")
+		return nil, errors.New("iozone: the text contains no table of iozone")
 	}
 	return runs, nil
 }
@@ -110,7 +110,7 @@ func (r *run) table() Table {
 }
 
 // noFlush is what a reader of writes must know.
-const noFlush = "writes were not flushed (-e): a file that fits into memory was written to memory"
+const noFlush = "writes were not flushed (no -e): a file that fits into memory was written only to memory"
 
 // current is the run that a line belongs to.
 func (p *parser) current() *run {
@@ -147,7 +147,7 @@ func (p *parser) option(line string) error {
 	case strings.HasPrefix(line, "Iozone: Performance Test of File I/O"):
 		p.begin()
 	case strings.HasPrefix(line, "OPS Mode."), strings.HasPrefix(line, "Microseconds/op Mode."):
-		return fmt.Errorf("%s: bandwidths are wanted, which iozone prints without -O and -N", clip(line))
+		return fmt.Errorf("%s: only bandwidths are supported: run iozone without -O and -N", clip(line))
 	case strings.HasPrefix(line, "Include fsync in write timing"):
 		p.current().flush = true
 	case strings.HasPrefix(line, "O_DIRECT feature enabled"):
@@ -215,14 +215,14 @@ func (p *parser) readTable(ends []int, i int) (int, error) {
 		at := pair{values[0] * kibi, values[1] * kibi}
 		for k, v := range values[2:] {
 			if v > 0 && !r.cells.set(operations[k], at, float64(v)*kibi) {
-				return 0, fmt.Errorf("files of %s with records of %s are there twice", sizeName(at.file), sizeName(at.record))
+				return 0, fmt.Errorf("files of %s with records of %s appear twice", sizeName(at.file), sizeName(at.record))
 			}
 		}
 		rows++
 		p.read = next + 1
 	}
 	if rows == 0 {
-		return 0, errors.New("a table begins here, and has no rows")
+		return 0, errors.New("a table begins here but has no rows")
 	}
 	return next, nil
 }
@@ -261,7 +261,7 @@ func rowOf(ends []int, line string) ([]uint64, error) {
 		if k < sizes || len(found) == len(ends) {
 			column = k
 		} else if column = nearest(ends, at[1], column+1); column < 0 {
-			return nil, fmt.Errorf("it is not clear which column %d stands in", v)
+			return nil, fmt.Errorf("the column of %d is not clear", v)
 		}
 		values[column] = v
 	}
@@ -318,7 +318,7 @@ func (p *parser) readReport(operation string, i int) (int, error) {
 		}
 		for k, v := range row[1:] {
 			if v > 0 && !repeats && !r.cells.set(operation, pair{row[0] * kibi, records[k] * kibi}, float64(v)*kibi) {
-				return 0, errors.New("a report is there twice")
+				return 0, errors.New("a report appears twice")
 			}
 		}
 		p.read = i + 1

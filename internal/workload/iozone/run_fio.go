@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
@@ -29,7 +30,7 @@ const (
 type fioBench struct {
 	program string
 	config  config
-	// instead says that it stands in for an iozone that is not there.
+	// instead reports that it stands in for an iozone that is not there.
 	instead bool
 	command []string
 	// jobFiles and output of all cells, and what was said beside it.
@@ -68,7 +69,7 @@ var fioTests = []struct{ operation, options string }{
 	{"random.write", "rw=randwrite\ninvalidate=0"},
 }
 
-// needed says whether a test is done: it was asked for, or what it leaves is.
+// needed reports whether a test is done: it was asked for, or what it leaves is.
 func (c config) needed(operation string) bool {
 	switch operation {
 	case "write":
@@ -150,7 +151,7 @@ func (b *fioBench) take(env workload.Env, at pair, r tool.Result, text []byte, m
 		parseErr = fmt.Errorf("fio reports %d jobs", len(d.Jobs))
 	}
 	if parseErr != nil {
-		return &trial.Failure{Class: trial.WorkloadFailed, Field: env.Field("iozone"), Message: "fio's result cannot be read: " + parseErr.Error(), Remedy: "see its output, which is stored with the trial", Workload: env.Workload.Name, Err: parseErr}
+		return &trial.Failure{Class: reason.WorkloadFailed, Field: env.Field("iozone"), Message: "cannot read fio's result: " + parseErr.Error(), Remedy: "see the output stored with the trial", Workload: env.Workload.Name, Err: parseErr}
 	}
 	b.version = strings.TrimPrefix(d.Version, "fio-")
 	for _, job := range d.Jobs {
@@ -178,17 +179,17 @@ func (b *fioBench) record(m *result.Measurement) {
 	m.Command, m.Input, m.RawOutput, m.Stderr = b.command, b.jobFiles.String(), b.output, b.stderr
 	who := "measured by fio " + b.version
 	if b.instead {
-		who += ", as iozone is not installed"
+		who += " because iozone is not installed"
 	}
-	m.Notes = append(m.Notes, who+", run once for each cell; the command is that of the first")
+	m.Notes = append(m.Notes, who+", run once per cell; the command shown is the first one")
 	if !b.config.Direct && slices.ContainsFunc([]string{"read", "random.read"}, b.config.has) {
 		m.Notes = append(m.Notes, "before read and random.read the file was dropped from this node's page cache, which iozone does not do; before reread it was not")
 	}
 	if len(b.rough) > 0 {
-		m.Notes = append(m.Notes, "took less than 0.1 s, of which fio counts milliseconds: "+list(b.rough))
+		m.Notes = append(m.Notes, "took less than 0.1 s, which fio measures in whole milliseconds: "+list(b.rough))
 	}
 	if len(b.absent) > 0 {
-		m.Notes = append(m.Notes, "took less than 1 ms, and have no value: "+list(b.absent))
+		m.Notes = append(m.Notes, "took less than 1 ms and have no value: "+list(b.absent))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
@@ -37,15 +38,15 @@ func (b *iozoneBench) measure(ctx context.Context, env workload.Env, dir string,
 	}
 	cells, err := readCells(r.Stdout)
 	if err == nil && len(cells["write"]) == 0 {
-		err = errors.New("iozone: it has not written")
+		err = errors.New("iozone: the output lacks the test write")
 	}
 	if err != nil {
-		return &trial.Failure{Class: trial.WorkloadFailed, Field: env.Field("iozone"), Message: "iozone printed no result that can be read: " + err.Error(), Remedy: "see its output, which is stored with the trial, or set tool to Fio", Workload: env.Workload.Name, Err: err}
+		return &trial.Failure{Class: reason.WorkloadFailed, Field: env.Field("iozone"), Message: "cannot read the result of iozone: " + err.Error(), Remedy: "see the output stored with the trial, or set tool to Fio", Workload: env.Workload.Name, Err: err}
 	}
 	for operation, values := range cells {
 		v, ok := values[at]
 		if !ok {
-			return &trial.Failure{Class: trial.WorkloadFailed, Field: env.Field("iozone"), Message: fmt.Sprintf("iozone measured other sizes than a file of %s with records of %s", sizeName(at.file), sizeName(at.record)), Remedy: "set tool to Fio", Workload: env.Workload.Name}
+			return &trial.Failure{Class: reason.WorkloadFailed, Field: env.Field("iozone"), Message: fmt.Sprintf("iozone did not measure the sizes it was given: a file of %s with records of %s", sizeName(at.file), sizeName(at.record)), Remedy: "set tool to Fio", Workload: env.Workload.Name}
 		}
 		if b.config.has(operation) {
 			m.set(operation, at, v)
@@ -86,8 +87,8 @@ func (b *iozoneBench) arguments(at pair) []string {
 func (b *iozoneBench) record(m *result.Measurement) {
 	m.Command, m.RawOutput, m.Stderr = b.command, b.output, b.stderr
 	m.Notes = append(m.Notes,
-		"measured by iozone, run once for each cell; the command is that of the first",
-		"iozone writes the same bytes again and again: storage that compresses or deduplicates is faster with them")
+		"measured by iozone, run once per cell; the command shown is the first one",
+		"iozone writes the same bytes again and again: storage that compresses or deduplicates looks faster than it is")
 }
 
 // refusedProgram is why a program failed: what a system call said, or what it said itself.
@@ -95,12 +96,12 @@ func refusedProgram(env workload.Env, name string, r tool.Result, said string) e
 	words := workload.LastWords(said)
 	if !r.Installed() {
 		return &trial.Failure{
-			Class: trial.InternalError, Field: env.Field("iozone"), Workload: env.Workload.Name, Err: r.Err,
-			Message: name + " cannot be run: " + r.Err.Error(), Remedy: "install " + name + ", or use the runner's image, which has fio",
+			Class: reason.InternalError, Field: env.Field("iozone"), Workload: env.Workload.Name, Err: r.Err,
+			Message: "cannot start " + name + ": " + r.Err.Error(), Remedy: "install " + name + ", or use the runner's image, which contains fio",
 		}
 	}
 	if errno := workload.ErrnoIn(said); errno != 0 {
 		return env.Refused("iozone", words, errno)
 	}
-	return &trial.Failure{Class: trial.WorkloadFailed, Field: env.Field("iozone"), Message: fmt.Sprintf("%s failed: %v: %s", name, r.Err, words), Workload: env.Workload.Name, Err: r.Err}
+	return &trial.Failure{Class: reason.WorkloadFailed, Field: env.Field("iozone"), Message: fmt.Sprintf("%s failed: %v: %s", name, r.Err, words), Workload: env.Workload.Name, Err: r.Err}
 }

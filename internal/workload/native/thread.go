@@ -24,7 +24,7 @@ type Thread struct {
 	err        error
 }
 
-// Stopped says that the trial is over before its time: another thread has failed,
+// Stopped reports that the trial is over before its time: another thread has failed,
 // or the context has ended. A thread asks before each operation.
 func (t *Thread) Stopped() bool { return t.stop.Load() }
 

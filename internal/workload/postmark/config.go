@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 )
@@ -65,14 +68,25 @@ func decode(raw json.RawMessage) (config, error) {
 	return c, nil
 }
 
-// compatible says that the decisions are those of the original.
+// memory of the tables (see file), and of what each thread reads, writes and counts:
+// random data of at least 1 MiB, and seven histograms of 30 KB.
+func (c config) memory() uint64 {
+	perFile := uint64(17) // with two bits of mode Compatible
+	if c.Subdirectories > 1 {
+		perFile += 8
+	}
+	perThread := workload.Sum(2<<20, uint64(c.chunk()), uint64(c.readUnit()))
+	return workload.Sum(workload.Product(uint64(c.Files), perFile), workload.Product(uint64(c.Threads), perThread))
+}
+
+// compatible reports that the decisions are those of the original.
 func (c config) compatible() bool { return c.Mode == compatible }
 
-// buffered says that blocks are collected before the kernel is given them.
+// buffered reports that blocks are collected before the kernel is given them.
 func (c config) buffered() bool { return c.compatible() && (c.Buffered == nil || *c.Buffered) }
 
 func refuse(field, message, remedy string) *trial.Failure {
-	return &trial.Failure{Class: trial.InvalidSpec, Field: "postmark." + field, Message: message, Remedy: remedy}
+	return &trial.Failure{Class: reason.InvalidSpec, Field: "postmark." + field, Message: message, Remedy: remedy}
 }
 
 // bound is what a number must lie between.
@@ -114,18 +128,19 @@ func (c config) check() error {
 			return f
 		}
 	}
-	return nil
+	return workload.CheckMemory("postmark.files", c.memory(),
+		fmt.Sprintf("tables of %d files and blocks of %d threads", c.Files, c.Threads), "lower files or threads, set subdirectories to 0, or make the blocks smaller")
 }
 
 func (c config) checkChoices() *trial.Failure {
-	if c.Mode != modern && c.Mode != compatible {
-		return refuse("mode", fmt.Sprintf("there is no %q", c.Mode), "use Modern or Compatible")
+	if modes := []string{modern, compatible}; !slices.Contains(modes, c.Mode) {
+		return refuse("mode", fmt.Sprintf("there is no mode %q", c.Mode), suggest.Remedy(c.Mode, modes))
 	}
-	switch c.Durability {
-	case none, syncFile, fileAndDirectory, syncAtEnd:
-		return nil
+	durabilities := []string{none, syncFile, fileAndDirectory, syncAtEnd}
+	if !slices.Contains(durabilities, c.Durability) {
+		return refuse("durability", fmt.Sprintf("there is no durability %q", c.Durability), suggest.Remedy(c.Durability, durabilities))
 	}
-	return refuse("durability", fmt.Sprintf("there is no %q", c.Durability), "use None, File, FileAndDirectory or SyncAtEnd")
+	return nil
 }
 
 // checkTogether finds values that do not go together.
@@ -137,9 +152,9 @@ func (c config) checkTogether() *trial.Failure {
 	case int64(c.Threads) > c.Files:
 		return refuse("threads", fmt.Sprintf("%d threads cannot share %d files", c.Threads, c.Files), "lower threads or raise files")
 	case c.ReadBias == -1 && c.CreateBias == -1:
-		return refuse("createBias", "with readBias and createBias of -1, transactions would do nothing", "set one of them from 0 to 10")
+		return refuse("createBias", "readBias and createBias are both -1, so transactions would do nothing", "set one of them from 0 to 10")
 	case buffers > maxBuffers:
-		return refuse("threads", fmt.Sprintf("%d threads would need %s of memory for their blocks, and %s is the most", c.Threads, workload.Human(buffers), workload.Human(maxBuffers)), "lower threads, readBlockSize or writeBlockSize")
+		return refuse("threads", fmt.Sprintf("%d threads would need %s of memory for their blocks, more than the limit of %s", c.Threads, workload.Human(buffers), workload.Human(maxBuffers)), "lower threads, readBlockSize or writeBlockSize")
 	}
 	return nil
 }
@@ -148,7 +163,7 @@ func (c config) checkTogether() *trial.Failure {
 func (c config) checkFilesLast() *trial.Failure {
 	for _, s := range c.shares() {
 		if c.CreateBias == 0 && s.transactions > s.files {
-			return refuse("createBias", fmt.Sprintf("every transaction deletes a file and none creates one, so that %d files do not last for %d transactions", c.Files, c.Transactions), "raise createBias or files, or lower transactions")
+			return refuse("createBias", fmt.Sprintf("every transaction deletes a file and none creates one, so %d files do not last for %d transactions", c.Files, c.Transactions), "raise createBias or files, or lower transactions")
 		}
 	}
 	return nil
@@ -161,7 +176,7 @@ func (c config) checkMode() *trial.Failure {
 	case !c.compatible() && c.Buffered != nil:
 		return refuse("buffered", "mode Modern gives the kernel each block as it is", "leave buffered out, and raise readBlockSize and writeBlockSize for larger ones")
 	case !c.compatible() && c.shares()[0].files+c.shares()[0].transactions > math.MaxUint32:
-		return refuse("transactions", fmt.Sprintf("a thread can create %d files, and it might run out of numbers for them", uint32(math.MaxUint32)), "lower transactions, or raise threads")
+		return refuse("transactions", fmt.Sprintf("a thread can create at most %d files, and these settings might need more", uint32(math.MaxUint32)), "lower transactions, or raise threads")
 	case !c.compatible():
 		return nil
 	case c.Threads != 1:
@@ -175,7 +190,7 @@ func (c config) checkMode() *trial.Failure {
 	case c.MaxSize > maxSize-1:
 		return refuse("maxSize", original+fmt.Sprintf("maxSize is at most %d", maxSize-1), "lower maxSize, or use mode Modern")
 	case c.Seed < 1 || c.Seed > math.MaxInt32:
-		return refuse("seed", fmt.Sprintf("the original takes a seed from 1 to %d", math.MaxInt32), "42 is its default")
+		return refuse("seed", fmt.Sprintf("the original takes a seed from 1 to %d", math.MaxInt32), "omit it for the default, 42")
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -51,7 +52,7 @@ func TestWhatIsRefusedNamesItsField(t *testing.T) {
 		`{"durability":"Fsync"}`:                          {"durability", "Fsync"},
 		`{"mode":"modern"}`:                               {"mode", "modern"},
 		`{"buffered":true}`:                               {"buffered", "Modern"},
-		`{"transactions":10000000000}`:                    {"transactions", "numbers"},
+		`{"transactions":10000000000}`:                    {"transactions", "at most 4294967295 files"},
 		`{"mode":"Compatible","threads":2}`:               {"threads", "one thread"},
 		`{"mode":"Compatible","durability":"File"}`:       {"durability", "nothing durable"},
 		`{"mode":"Compatible","transactions":9}`:          {"transactions", "divides by zero"},
@@ -60,7 +61,7 @@ func TestWhatIsRefusedNamesItsField(t *testing.T) {
 		`{"mode":"Compatible","seed":0}`:                  {"seed", "from 1"},
 	} {
 		f, ok := errors.AsType[*trial.Failure]((Engine{}).Check(json.RawMessage(config), trial.Filesystem))
-		if !ok || f.Class != trial.InvalidSpec || f.Field != "postmark."+want.field || !strings.Contains(f.Message, want.message) || f.Remedy == "" {
+		if !ok || f.Class != reason.InvalidSpec || f.Field != "postmark."+want.field || !strings.Contains(f.Message, want.message) || f.Remedy == "" {
 			t.Errorf("%s: got %+v", config, f)
 		}
 	}

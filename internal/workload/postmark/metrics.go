@@ -106,7 +106,7 @@ func (*run) alone(m *result.Measurement, name string, t *tally, usage native.Usa
 func (r *run) notes(t *tallies) []string {
 	var notes []string
 	if r.Durability == none {
-		notes = append(notes, "durability None: the rates are those of memory, as far as it reaches; drain.duration is what was left to be written")
+		notes = append(notes, "durability None: the rates are those of memory as long as it lasts; drain.duration is the time to write the rest")
 	}
 	if r.compatible() && r.buffered() {
 		notes = append(notes, "blocks are collected into pieces of 64 KiB; the original does so through the C library, whose pieces are 4 KiB on most local file systems")
@@ -114,10 +114,10 @@ func (r *run) notes(t *tallies) []string {
 	all := max(t.transactions.attempted, 1)
 	percent := func(n uint64) string { return fmt.Sprintf("%.3g %%", 100*float64(n)/float64(all)) }
 	if t.transactions.skipped > 0 {
-		notes = append(notes, percent(t.transactions.skipped)+" of the transactions did nothing, and are in no rate")
+		notes = append(notes, percent(t.transactions.skipped)+" of the transactions did nothing and count in no rate")
 	}
 	if t.half > 0 {
-		notes = append(notes, fmt.Sprintf("%s of the transactions did one of their two halves only: %d appends found a full file or none, %d creates a full table, %d reads and %d deletes no file",
+		notes = append(notes, fmt.Sprintf("%s of the transactions did only one of their two halves: %d appends found a full file or none, %d creates a full table, %d reads and %d deletes no file",
 			percent(t.half), t.append.skipped, t.create.skipped, t.read.skipped, t.remove.skipped))
 	}
 	return notes

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
@@ -28,7 +29,7 @@ func (Engine) Name() string { return "postmark" }
 func (Engine) Check(raw json.RawMessage, mode trial.Mode) error {
 	if mode != trial.Filesystem {
 		return &trial.Failure{
-			Class: trial.InvalidSpec, Field: "postmark", Message: "postmark needs a file system, and the target is a block device",
+			Class: reason.InvalidSpec, Field: "postmark", Message: "postmark needs a file system, but the target is a block device",
 			Remedy: "use a target with a file system, or fio or bandwidth for the device",
 		}
 	}
@@ -84,7 +85,7 @@ func (c config) checkInodes(env workload.Env, remedy string) error {
 		return nil
 	}
 	f := env.TooSmall(0, 0, remedy)
-	f.Message = fmt.Sprintf("workload %s needs %d inodes and the volume has %d free", env.Workload.Name, need, fs.Ffree)
+	f.Message = fmt.Sprintf("workload %s needs %d inodes, but the volume has only %d free", env.Workload.Name, need, fs.Ffree)
 	return f
 }
 
@@ -141,7 +142,7 @@ func failure(ctx context.Context, env workload.Env, c config, err error) error {
 	}
 	if o, ok := errors.AsType[*outOfFiles](err); ok {
 		return &trial.Failure{
-			Class: trial.WorkloadFailed, Field: env.Field("postmark.files"), Workload: env.Workload.Name, Err: err,
+			Class: reason.WorkloadFailed, Field: env.Field("postmark.files"), Workload: env.Workload.Name, Err: err,
 			Message: fmt.Sprintf("%s of %d: the original stops here, without a report", o.Error(), c.Transactions),
 			Remedy:  "raise files or createBias, lower transactions, or use mode Modern",
 		}

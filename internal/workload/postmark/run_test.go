@@ -15,6 +15,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload/native"
@@ -78,7 +79,7 @@ func TestModernTrials(t *testing.T) {
 		"durable at the end":              {map[string]any{"durability": "SyncAtEnd"}, 5, ""},
 		"large blocks":                    {map[string]any{"readBlockSize": "64Ki", "writeBlockSize": "1Mi"}, 5, "memory"},
 		"blocks of an odd size":           {map[string]any{"readBlockSize": 7, "writeBlockSize": 333}, 5, "memory"},
-		"files of one size":               {map[string]any{"minSize": 3000}, 5, "of their two halves only"},
+		"files of one size":               {map[string]any{"minSize": 3000}, 5, "only one of their two halves"},
 		"neither read nor append":         {map[string]any{"readBias": -1}, 3, "memory"},
 		"neither create nor delete":       {map[string]any{"createBias": -1}, 3, "memory"},
 		"nothing but reads":               {map[string]any{"readBias": 10, "createBias": -1}, 2, "memory"},
@@ -152,7 +153,7 @@ func TestACompatibleTrialThatRunsOutOfFilesSaysSo(t *testing.T) {
 	env := newEnv(t, t.TempDir(), map[string]any{"mode": "Compatible", "files": 5, "transactions": 1000, "createBias": 1})
 	m, err := Engine{}.Run(t.Context(), env)
 	f, ok := errors.AsType[*trial.Failure](err)
-	if !ok || f.Class != trial.WorkloadFailed || f.Field != "spec.workloads[mail].postmark.files" || !strings.Contains(f.Message, "no file was left after") || f.Remedy == "" {
+	if !ok || f.Class != reason.WorkloadFailed || f.Field != "spec.workloads[mail].postmark.files" || !strings.Contains(f.Message, "no file was left after") || f.Remedy == "" {
 		t.Errorf("got %+v", err)
 	}
 	if m == nil || len(m.RawOutput) != 0 || m.Metrics["transactions.count"].Value < 5 || m.Metrics["transactions.count"].Value > 100 {
@@ -276,9 +277,9 @@ func TestWhatAKilledTrialLeftIsRemoved(t *testing.T) {
 }
 
 func TestATargetThatIsTooSmallIsRefused(t *testing.T) {
-	env := newEnv(t, t.TempDir(), map[string]any{"files": 100000000, "maxSize": "1Gi"})
+	env := newEnv(t, t.TempDir(), map[string]any{"files": 50000000, "maxSize": "1Gi"})
 	f, ok := errors.AsType[*trial.Failure]((Engine{}).Prepare(t.Context(), env))
-	if !ok || f.Class != trial.TargetTooSmall || f.Field != "spec.targets[fast].storageClass.size" || !strings.Contains(f.Message, "PiB") || f.Remedy == "" {
+	if !ok || f.Class != reason.TargetTooSmall || f.Field != "spec.targets[fast].storageClass.size" || !strings.Contains(f.Message, "PiB") || f.Remedy == "" {
 		t.Errorf("got %+v", f)
 	}
 }

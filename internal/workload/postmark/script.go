@@ -14,7 +14,7 @@ const (
 // operation is what a script has decided.
 type operation struct {
 	kind kind
-	// skipped says that there is nothing to do: the file is full, the table is full,
+	// skipped reports that there is nothing to do: the file is full, the table is full,
 	// or there is no file.
 	skipped bool
 	// number is the file's name, in the subdirectory of that number.
@@ -54,7 +54,7 @@ func newScript(r rules, random *random) *script {
 	return s
 }
 
-// empty says that there is no file left.
+// empty reports that there is no file left.
 func (s *script) empty() bool { return s.table.used == 0 }
 
 // half decides on the first or the second half of a transaction.

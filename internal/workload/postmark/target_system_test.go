@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/device/devicetest"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -60,7 +61,7 @@ func TestATargetThatFillsUpIsNoSpace(t *testing.T) {
 				fill(t, filepath.Join(root, "other"), 4<<20) // somebody else writes meanwhile
 				m, err := Engine{}.Run(t.Context(), env)
 				f, ok := errors.AsType[*trial.Failure](err)
-				if !ok || f.Class != trial.NoSpace || f.Field != "spec.targets[fast].storageClass.size" || !errors.Is(err, syscall.ENOSPC) {
+				if !ok || f.Class != reason.NoSpace || f.Field != "spec.targets[fast].storageClass.size" || !errors.Is(err, syscall.ENOSPC) {
 					t.Errorf("got %+v", err)
 				}
 				if m == nil || m.Metrics["create.alone.count"].Value < 100 {
@@ -89,14 +90,14 @@ func TestATargetWithoutInodesIsTooSmall(t *testing.T) {
 	devicetest.Mount(t, dir, "tmpfs", "tmpfs", "-o", "nr_inodes=300,size=100m")
 	env := newEnv(t, dir, map[string]any{"files": 500, "transactions": 10})
 	f, ok := errors.AsType[*trial.Failure]((Engine{}).Prepare(t.Context(), env))
-	if !ok || f.Class != trial.TargetTooSmall || !strings.Contains(f.Message, "inodes") || f.Remedy == "" {
+	if !ok || f.Class != reason.TargetTooSmall || !strings.Contains(f.Message, "inodes") || f.Remedy == "" {
 		t.Errorf("got %+v", f)
 	}
 	checkEmpty(t, dir)
 	// Who does not ask before is told when it happens.
 	_, err := Engine{}.Run(t.Context(), env)
 	f, ok = errors.AsType[*trial.Failure](err)
-	if !ok || f.Class != trial.NoSpace || !strings.Contains(f.Remedy, "inodes") {
+	if !ok || f.Class != reason.NoSpace || !strings.Contains(f.Remedy, "inodes") {
 		t.Errorf("got %+v", err)
 	}
 	checkEmpty(t, dir)
@@ -114,7 +115,7 @@ func TestATargetThatIsReadOnlyIsUnusable(t *testing.T) {
 			_, run := Engine{}.Run(t.Context(), env)
 			for _, err := range []error{run, (Engine{}).Prepare(t.Context(), env)} {
 				f, ok := errors.AsType[*trial.Failure](err)
-				if !ok || f.Class != trial.TargetUnusable || !strings.Contains(f.Message, "read-only") || !errors.Is(err, syscall.EROFS) {
+				if !ok || f.Class != reason.TargetUnusable || !strings.Contains(f.Message, "read-only") || !errors.Is(err, syscall.EROFS) {
 					t.Errorf("got %+v", err)
 				}
 			}

@@ -56,7 +56,7 @@ func Run(ctx context.Context, c Command) Result {
 	return r
 }
 
-// Installed says whether the program is there to be run. What it failed with
+// Installed reports whether the program is there to be run. What it failed with
 // otherwise is in Result.Err.
 func (r Result) Installed() bool {
 	_, ended := errors.AsType[*exec.ExitError](r.Err)

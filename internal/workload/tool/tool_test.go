@@ -59,7 +59,7 @@ func TestWhatAProgramHasStartedEndsWithIt(t *testing.T) {
 	}
 }
 
-// alive says that a process is there and not just waiting to be collected.
+// alive reports that a process is there and not just waiting to be collected.
 func alive(pid string) bool {
 	b, err := os.ReadFile("/proc/" + pid + "/stat")
 	return err == nil && !strings.Contains(string(b), ") Z ")

@@ -1,0 +1,112 @@
+package admission
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+)
+
+// Limits are what the operator allows at all, whatever a spec asks for.
+type Limits struct {
+	// Timeout of a run; zero: no limit.
+	Timeout time.Duration
+	// Nodes that benchmarks may use; nil: every node.
+	Nodes labels.Selector
+	// Host says which paths of nodes may be targets.
+	Host HostAccess
+}
+
+// Volume is a claim of the user's, and the volume it is bound to.
+type Volume struct {
+	Claim  *corev1.PersistentVolumeClaim
+	Volume *corev1.PersistentVolume
+}
+
+// Facts are all that the checks look at.
+type Facts struct {
+	Benchmark *v1alpha1.StorageBenchmark
+	Limits    Limits
+	Namespace *corev1.Namespace
+	// Store is nil if there is none of the name.
+	Store *v1alpha1.ResultStore
+	// Classes and Claims by name; nil for one that does not exist.
+	Classes map[string]*storagev1.StorageClass
+	Claims  map[string]*Volume
+	// Nodes that have the labels of the placement.
+	Nodes    []corev1.Node
+	Policies []v1alpha1.TunablePolicy
+}
+
+// Gather reads the facts, all from the reader's cache.
+func Gather(ctx context.Context, reader client.Reader, limits Limits, b *v1alpha1.StorageBenchmark) (Facts, error) {
+	f := Facts{
+		Benchmark: b, Limits: limits, Namespace: &corev1.Namespace{},
+		Classes: map[string]*storagev1.StorageClass{}, Claims: map[string]*Volume{},
+	}
+	if err := reader.Get(ctx, types.NamespacedName{Name: b.Namespace}, f.Namespace); err != nil {
+		return f, err
+	}
+	rs := &v1alpha1.ResultStore{}
+	switch err := reader.Get(ctx, types.NamespacedName{Name: b.Spec.Results.StoreRef.Name}, rs); {
+	case err == nil:
+		f.Store = rs
+	case !apierrors.IsNotFound(err):
+		return f, err
+	}
+	for _, target := range b.Spec.Targets {
+		if err := f.gatherTarget(ctx, reader, target); err != nil {
+			return f, err
+		}
+	}
+	nodes := &corev1.NodeList{}
+	if err := reader.List(ctx, nodes, client.MatchingLabels(b.Spec.Placement.NodeSelector)); err != nil {
+		return f, err
+	}
+	f.Nodes = nodes.Items
+	if slices.ContainsFunc(b.Spec.Variants, func(v v1alpha1.Variant) bool { return len(v.Tunables) > 0 }) {
+		policies := &v1alpha1.TunablePolicyList{}
+		if err := reader.List(ctx, policies); err != nil {
+			return f, err
+		}
+		f.Policies = policies.Items
+	}
+	return f, nil
+}
+
+func (f *Facts) gatherTarget(ctx context.Context, reader client.Reader, target v1alpha1.Target) error {
+	switch {
+	case target.StorageClass != nil:
+		class := &storagev1.StorageClass{}
+		err := reader.Get(ctx, types.NamespacedName{Name: target.StorageClass.Name}, class)
+		if err == nil {
+			f.Classes[target.StorageClass.Name] = class
+		}
+		return client.IgnoreNotFound(err)
+	case target.PersistentVolumeClaim != nil:
+		claim := &corev1.PersistentVolumeClaim{}
+		err := reader.Get(ctx, types.NamespacedName{Namespace: f.Benchmark.Namespace, Name: target.PersistentVolumeClaim.ClaimName}, claim)
+		if err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		v := &Volume{Claim: claim}
+		f.Claims[claim.Name] = v
+		if claim.Spec.VolumeName == "" {
+			return nil
+		}
+		volume := &corev1.PersistentVolume{}
+		if err := reader.Get(ctx, types.NamespacedName{Name: claim.Spec.VolumeName}, volume); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		v.Volume = volume
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package benchmark
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"storagebench.io/storagebench/controllers/written"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// memory is what spares work. Without it, after a restart, the same is done a little sooner
+// or once more.
+type memory struct {
+	mu sync.Mutex
+	// waits are how often in a row a benchmark met the same obstacle.
+	waits map[types.NamespacedName]waiting
+	// refusals are plans that could not be built, and from what.
+	refusals map[types.NamespacedName]refusal
+	// writes are the versions of our own last writes.
+	writes written.Versions
+	// clearings are since when a benchmark's objects are being removed.
+	clearings map[types.UID]clearing
+}
+
+type clearing struct {
+	generation int64
+	since      time.Time
+}
+
+type waiting struct {
+	reason string
+	times  int
+}
+
+type refusal struct {
+	input   string
+	failure *trial.Failure
+}
+
+// Between two looks at an obstacle that no event tells of: 15 s, 30 s … 5 min.
+const (
+	firstWait = 15 * time.Second
+	lastWait  = 5 * time.Minute
+)
+
+// wait says when to look again at an obstacle.
+func (m *memory) wait(key types.NamespacedName, reason string) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.waits == nil {
+		m.waits = map[types.NamespacedName]waiting{}
+	}
+	w := m.waits[key]
+	if w.reason != reason {
+		w = waiting{reason: reason}
+	}
+	m.waits[key] = waiting{reason: reason, times: w.times + 1}
+	return min(firstWait<<min(w.times, 10), lastWait)
+}
+
+// waited forgets an obstacle that is gone.
+func (m *memory) waited(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.waits, key)
+}
+
+// refused returns why a plan could not be built from this input, if that was tried.
+func (m *memory) refused(key types.NamespacedName, input string) *trial.Failure {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r, ok := m.refusals[key]; ok && r.input == input {
+		return r.failure
+	}
+	return nil
+}
+
+func (m *memory) refuse(key types.NamespacedName, input string, f *trial.Failure) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.refusals == nil {
+		m.refusals = map[types.NamespacedName]refusal{}
+	}
+	m.refusals[key] = refusal{input: input, failure: f}
+}
+
+// clearing returns for how long the objects of a benchmark have been removed, for the same
+// generation of it: each time that it is suspended, changed or deleted counts from anew.
+func (m *memory) clearing(uid types.UID, generation int64, now time.Time) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.clearings == nil {
+		m.clearings = map[types.UID]clearing{}
+	}
+	c, ok := m.clearings[uid]
+	if !ok || c.generation != generation {
+		c = clearing{generation: generation, since: now}
+		m.clearings[uid] = c
+	}
+	return now.Sub(c.since)
+}
+
+// cleared forgets a removal that is over.
+func (m *memory) cleared(uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.clearings, uid)
+}
+
+func (m *memory) forget(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.waits, key)
+	delete(m.refusals, key)
+}
+
+// stale reports whether this version is older than our own last write: the cache does not
+// have that yet, and what a pass would do has been done already.

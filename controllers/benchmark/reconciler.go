@@ -1,0 +1,164 @@
+package benchmark
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/controllers/admission"
+	"storagebench.io/storagebench/controllers/leases"
+	"storagebench.io/storagebench/controllers/restore"
+	"storagebench.io/storagebench/controllers/results"
+	"storagebench.io/storagebench/controllers/workers"
+	"storagebench.io/storagebench/internal/plan"
+	"storagebench.io/storagebench/internal/status"
+)
+
+// Finalizer keeps a benchmark until its workers are gone and its nodes are given back.
+const Finalizer = "storagebench.io/cleanup"
+
+// Reconciler takes StorageBenchmarks from spec to status.
+type Reconciler struct {
+	// Client reads from the cache.
+	client.Client
+	// Live reads past the cache what must not be overlooked, and whole specs.
+	Live    client.Reader
+	Leases  *leases.Leases
+	Workers *workers.Workers
+	Records *restore.Records
+	Results *results.Results
+	Limits  admission.Limits
+	Rules   admission.Rules
+	Events  events.EventRecorder
+	Clock   clock.PassiveClock
+
+	memory memory
+}
+
+// pass is one look at a benchmark.
+type pass struct {
+	*v1alpha1.StorageBenchmark
+	before  *v1alpha1.StorageBenchmark
+	outcome status.Outcome
+	// gone: there is no benchmark any more whose status could be written.
+	gone bool
+}
+
+// step does what there is to do at one stage of a benchmark's life. It returns false if
+// that is nothing, and the next step has its turn.
+type step func(context.Context, *pass) (done bool, err error)
+
+// Reconcile takes one benchmark a step further.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
+	b := &v1alpha1.StorageBenchmark{}
+	if err := r.Get(ctx, req.NamespacedName, b); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.memory.forget(req.NamespacedName)
+		}
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if r.memory.writes.After(b.UID, b.ResourceVersion) {
+		return ctrl.Result{RequeueAfter: staleRetry}, nil
+	}
+	p := &pass{StorageBenchmark: b, before: b.DeepCopy()}
+	defer func() { result, err = r.summarize(ctx, p, err) }()
+	for _, step := range []step{r.remove, r.adopt, r.protect, r.rest, r.stop, r.start, r.run} {
+		if done, err := step(ctx, p); done || err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	return ctrl.Result{}, nil
+}
+
+// unchanged reports whether the recorded run is one of the present spec. As long as the
+// generation is the same, nobody has changed the spec: if its hash is another one all the
+// same, a release has added a default, which is no reason to measure again.
+func (p *pass) unchanged() bool {
+	run := p.Status.Run
+	if run == nil {
+		return false
+	}
+	hash := SpecHash(p.StorageBenchmark)
+	if run.Generation != p.Generation && run.SpecHash != hash {
+		return false
+	}
+	run.Generation, run.SpecHash = p.Generation, hash
+	return true
+}
+
+// annotationSpecHash is in the cache only: the hash of a spec whose large parts the cache
+// has dropped. Its name is another one in every process, so that nobody can write such an
+// annotation and have it taken for the cache's.
+var annotationSpecHash = "cache.storagebench.io/spec-hash-" + strings.ToLower(rand.Text())
+
+// SpecHash is the hash of a benchmark's whole spec.
+func SpecHash(b *v1alpha1.StorageBenchmark) string {
+	if hash := b.Annotations[annotationSpecHash]; hash != "" {
+		return hash
+	}
+	return plan.SpecHash(b.Spec)
+}
+
+// keptInCache is the length in bytes of the job files that the cache keeps.
+const keptInCache = 512
+
+// Strip drops from a benchmark what is read only when its run starts: long job files. It is
+// a transform of the cache; whoever needs the whole spec reads it from the API server.
+func Strip(object any) (any, error) {
+	b, ok := object.(*v1alpha1.StorageBenchmark)
+	if !ok {
+		return object, nil
+	}
+	b.ManagedFields = nil
+	delete(b.Annotations, "kubectl.kubernetes.io/last-applied-configuration")
+	long := 0
+	for _, w := range b.Spec.Workloads {
+		if w.Fio != nil {
+			long += len(w.Fio.JobFile)
+		}
+	}
+	if long <= keptInCache {
+		return b, nil
+	}
+	hash := plan.SpecHash(b.Spec)
+	for i := range b.Spec.Workloads {
+		if w := b.Spec.Workloads[i].Fio; w != nil {
+			w.JobFile = ""
+		}
+	}
+	if b.Annotations == nil {
+		b.Annotations = map[string]string{}
+	}
+	b.Annotations[annotationSpecHash] = hash
+	return b, nil
+}
+
+// whole returns the benchmark with its whole spec.
+func (r *Reconciler) whole(ctx context.Context, p *pass) (*v1alpha1.StorageBenchmark, error) {
+	if p.Annotations[annotationSpecHash] == "" {
+		return p.StorageBenchmark, nil
+	}
+	b := &v1alpha1.StorageBenchmark{}
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(p.StorageBenchmark), b); err != nil {
+		return nil, err
+	}
+	if b.Generation != p.Generation || b.UID != p.UID {
+		return nil, apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("storagebenchmarks").GroupResource(), p.Name, errChanged)
+	}
+	return b, nil
+}
+
+// staleRetry is how soon a benchmark is looked at again whose last write by the operator
+// itself has not come back yet.
+const staleRetry = 20 * time.Millisecond
+
+// poll is how often a benchmark that waits for something of its own is looked at.
+const poll = 2 * time.Second

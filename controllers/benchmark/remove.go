@@ -1,0 +1,77 @@
+package benchmark
+
+import (
+	"context"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/controllers/action"
+	"storagebench.io/storagebench/internal/jobspec"
+	"storagebench.io/storagebench/internal/status"
+)
+
+// remove lets a deleted benchmark go when its workers are gone. The settings of nodes are
+// not its affair any more: their records stay until they are put back.
+func (r *Reconciler) remove(ctx context.Context, p *pass) (done bool, err error) {
+	if p.DeletionTimestamp.IsZero() {
+		return false, nil
+	}
+	if !controllerutil.ContainsFinalizer(p, Finalizer) {
+		p.gone = true
+		return true, nil
+	}
+	clean, err := r.clear(ctx, p)
+	if err == nil && clean {
+		clean, err = r.noJobIsLeft(ctx, p)
+	}
+	if err != nil || !clean {
+		p.outcome = status.Underway(reason.Deleting, "removing the benchmark's Jobs and volumes", poll)
+		return true, err
+	}
+	before := p.DeepCopy()
+	controllerutil.RemoveFinalizer(p, Finalizer)
+	err = r.Patch(ctx, p.StorageBenchmark, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	if err = action.Done(ctx, "let-go", p.StorageBenchmark, client.IgnoreNotFound(err)); err == nil {
+		p.gone = true
+		r.memory.forget(client.ObjectKeyFromObject(p.StorageBenchmark))
+		r.memory.writes.Forget(p.UID)
+	}
+	return true, err
+}
+
+// noJobIsLeft asks past the cache, which may not know the last Job yet: it is the last
+// chance to delete it.
+func (r *Reconciler) noJobIsLeft(ctx context.Context, p *pass) (bool, error) {
+	jobs := &batchv1.JobList{}
+	if err := r.Live.List(ctx, jobs, client.InNamespace(p.Namespace), client.MatchingLabels{jobspec.LabelBenchmark: p.Name}); err != nil {
+		return false, err
+	}
+	for i := range jobs.Items {
+		if job := &jobs.Items[i]; metav1.IsControlledBy(job, p) {
+			return false, r.Workers.Discard(ctx, job)
+		}
+	}
+	return true, nil
+}
+
+// protect adds the finalizer before anything is made.
+func (r *Reconciler) protect(ctx context.Context, p *pass) (done bool, err error) {
+	if controllerutil.ContainsFinalizer(p, Finalizer) {
+		return false, nil
+	}
+	before := p.DeepCopy()
+	controllerutil.AddFinalizer(p, Finalizer)
+	changed := p.DeepCopy()
+	if err := r.Patch(ctx, changed, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return false, action.Done(ctx, "protect", p.StorageBenchmark, err)
+	}
+	// What the API server returned has the whole spec; the pass goes on with what it had.
+	r.memory.writes.Set(changed.UID, changed.ResourceVersion)
+	p.ResourceVersion, p.before.ResourceVersion = changed.ResourceVersion, changed.ResourceVersion
+	p.before.Finalizers = p.Finalizers
+	return false, nil
+}

@@ -1,0 +1,28 @@
+package benchmark
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"storagebench.io/storagebench/controllers/action"
+)
+
+// rest is all that a finished run needs: its last worker's Job goes, and the benchmark is
+// deleted when its time to live is over.
+func (r *Reconciler) rest(ctx context.Context, p *pass) (done bool, err error) {
+	if p.Status.Run == nil || p.Status.Run.FinishedAt == nil || !p.unchanged() {
+		return false, nil
+	}
+	r.Workers.Forget(p.UID)
+	if p.Spec.TTLAfterFinished == nil {
+		return true, nil
+	}
+	left := p.Status.Run.FinishedAt.Add(p.Spec.TTLAfterFinished.Duration).Sub(r.Clock.Now())
+	if left > 0 {
+		p.outcome.Again = left
+		return true, nil
+	}
+	err = r.Delete(ctx, p.StorageBenchmark, client.Preconditions{UID: &p.UID})
+	return true, action.Done(ctx, "expire", p.StorageBenchmark, client.IgnoreNotFound(err))
+}

@@ -1,0 +1,308 @@
+package benchmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/controllers/admission"
+	"storagebench.io/storagebench/controllers/nodes"
+	"storagebench.io/storagebench/controllers/results"
+	"storagebench.io/storagebench/controllers/workers"
+	"storagebench.io/storagebench/internal/progress"
+	"storagebench.io/storagebench/internal/status"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// scene is what a decision is taken on, and what carrying it out needs.
+type scene struct {
+	world progress.World
+	plan  results.Plan
+	// store is nil if there is none.
+	store *v1alpha1.ResultStore
+	seen  map[string]workers.Seen
+	nodes map[string]nodes.View
+}
+
+// run takes a recorded run a step further: it observes, decides, and acts.
+func (r *Reconciler) run(ctx context.Context, p *pass) (done bool, err error) {
+	s := &scene{nodes: map[string]nodes.View{}}
+	p.outcome.Active = true
+	if err := r.observeStore(ctx, p, s); err != nil {
+		return true, err
+	}
+	if s.plan.Plan == nil {
+		return true, r.withoutPlan(ctx, p, s)
+	}
+	if err := r.observeWorkers(ctx, p, s); err != nil {
+		return true, err
+	}
+	return true, r.carryOut(ctx, p, s)
+}
+
+// carryOut decides, and acts. If the store fails in what the run needs, though its own check
+// went well, that is decided on as well: a run does not wait for it beyond its timeout.
+func (r *Reconciler) carryOut(ctx context.Context, p *pass, s *scene) error {
+	d := progress.Decide(s.world)
+	p.outcome = status.Outcome{Reason: d.Reason, Message: d.Message, Stalled: d.Stalled, Active: !d.Idle, Again: d.Again}
+	status.SetCurrent(p.Status.Run, d.Current, d.Node)
+	if current := s.world.Current(); current != nil && current.PodRunning && current.Name == d.Current && s.store != nil {
+		if n, ok := r.Results.CountStored(ctx, s.store, p.StorageBenchmark, current.Name); ok {
+			status.SetStored(p.Status.Run, n)
+		}
+	}
+	for _, a := range d.Actions {
+		err := r.act(ctx, p, s, a)
+		failure, ok := errors.AsType[*trial.Failure](err)
+		late := s.world.Started && s.world.Active >= s.world.Timeout
+		if ok && failure.Class == reason.StoreUnavailable && late && s.world.StoreTrouble == nil {
+			s.world.StoreTrouble = &progress.Trouble{Reason: string(failure.Class), Message: failure.Error(), MayPass: admission.MayPass(failure)}
+			return r.carryOut(ctx, p, s)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// observeStore finds the run's store and its plan, and what is the matter with them.
+func (r *Reconciler) observeStore(ctx context.Context, p *pass, s *scene) error {
+	rs, failure := &v1alpha1.ResultStore{}, (*trial.Failure)(nil)
+	err := r.Get(ctx, types.NamespacedName{Name: p.Spec.Results.StoreRef.Name}, rs)
+	switch {
+	case apierrors.IsNotFound(err):
+		failure = &trial.Failure{
+			Class: reason.ResultStoreNotFound, Field: "spec.results.storeRef.name",
+			Message: fmt.Sprintf("the ResultStore %s was deleted", p.Spec.Results.StoreRef.Name), Remedy: "create it again",
+		}
+		s.world.StoreGone = true
+	case err != nil:
+		return err
+	default:
+		s.store, failure = rs, admission.StoreTrouble(rs)
+	}
+	if s.store != nil {
+		plan, digest, err := r.Results.Plan(ctx, rs, p.StorageBenchmark)
+		s.plan = plan
+		if err := r.adoptPlan(p, digest, err); err != nil && failure == nil && !errors.As(err, &failure) {
+			return err
+		}
+	}
+	if failure != nil {
+		s.world.StoreTrouble = &progress.Trouble{Reason: string(failure.Class), Message: failure.Error(), MayPass: admission.MayPass(failure)}
+	}
+	return nil
+}
+
+// withoutPlanFor is how long after its timeout a run is kept whose plan cannot be read.
+const withoutPlanFor = 30 * time.Second
+
+// withoutPlan is all that can be done for a run whose plan cannot be read: its workers go on
+// by themselves, and it ends after its timeout, or at once if the plan is another one.
+func (r *Reconciler) withoutPlan(ctx context.Context, p *pass, s *scene) error {
+	run, t := p.Status.Run, s.world.StoreTrouble
+	if t == nil {
+		// Of release 0.1, and none of its workers has begun: start makes the plan.
+		p.outcome = status.Underway(reason.Pending, "the run's plan is made", staleRetry)
+		return nil
+	}
+	p.outcome = status.Outcome{Reason: t.Reason, Message: t.Message, Stalled: !t.MayPass, Active: true, Again: 15 * time.Second}
+	over := run.StartedAt != nil && status.Active(run, r.Clock.Now()) > p.timeout()+withoutPlanFor
+	if t.Reason != reason.PlanTampered && !over {
+		return nil
+	}
+	clean, err := r.clear(ctx, p)
+	if err != nil || !clean {
+		return err
+	}
+	r.finish(p, &trial.Failure{Class: trial.Class(t.Reason), Message: t.Message})
+	return nil
+}
+
+// finish records the end of a run that a failure of the run as a whole has ended, or none.
+func (r *Reconciler) finish(p *pass, failure *trial.Failure) {
+	run := p.Status.Run
+	status.SetCurrent(run, "", "")
+	if failure != nil {
+		status.Fail(run, status.End{Worker: status.WholeRun, Node: "-", Reason: string(failure.Class), Message: failure.Error()})
+	}
+	if active := status.Active(run, r.Clock.Now()); active > 0 {
+		run.ActiveFor = &metav1.Duration{Duration: active.Round(time.Second)}
+	}
+	run.ActiveSince = nil
+	run.FinishedAt = new(metav1.NewTime(r.Clock.Now()))
+	p.outcome = status.Outcome{Again: staleRetry} // for its time to live
+}
+
+func (p *pass) timeout() time.Duration {
+	if p.Spec.Timeout == nil {
+		return 2 * time.Hour // the API's default
+	}
+	return p.Spec.Timeout.Duration
+}
+
+// observeWorkers gathers the world of a run that has a plan.
+func (r *Reconciler) observeWorkers(ctx context.Context, p *pass, s *scene) error {
+	run := p.Status.Run
+	s.world.Started = run.StartedAt != nil
+	s.world.Active, s.world.Timeout = status.Active(run, r.Clock.Now()), p.timeout()
+	var err error
+	if s.seen, err = r.Workers.Of(ctx, p.StorageBenchmark, run.ID); err != nil {
+		return err
+	}
+	ended := progress.ParseSet(run.Ended)
+	for i, self := range s.plan.Workers {
+		seen, isThere := s.seen[self.Name]
+		if ended.Has(i) && !isThere {
+			s.world.Workers = append(s.world.Workers, progress.Worker{Name: self.Name, Node: self.Node, Ended: true})
+			continue
+		}
+		node, known := s.nodes[self.Node]
+		if !known {
+			if node, err = nodes.Look(ctx, r.Client, self.Node); err != nil {
+				return err
+			}
+			s.nodes[self.Node] = node
+		}
+		s.world.Workers = append(s.world.Workers, r.Workers.Observe(p.StorageBenchmark, self, ended.Has(i), seen, &node))
+	}
+	if s.world.Held, err = r.Leases.Held(ctx, p.StorageBenchmark); err != nil {
+		return err
+	}
+	current := s.world.Current()
+	if current == nil {
+		return nil
+	}
+	if current.Job == progress.JobActive && !current.PodRunning && current.NodeState != progress.NodeAway {
+		if current.Trouble, err = r.Workers.Why(ctx, s.seen[current.Name], current.Node); err != nil {
+			return err
+		}
+	}
+	s.world.Claim, err = r.Leases.Claim(ctx, p.StorageBenchmark, current.Node)
+	return err
+}
+
+// act carries out one action. Every action may be repeated.
+func (r *Reconciler) act(ctx context.Context, p *pass, s *scene, a progress.Action) error {
+	job := s.seen[a.Worker].Job
+	switch a.Verb {
+	case progress.Acquire:
+		return r.Leases.Acquire(ctx, p.StorageBenchmark, a.Node)
+	case progress.Release:
+		return r.Leases.Release(ctx, p.StorageBenchmark, a.Node)
+	case progress.Start, progress.Resume:
+		return r.begin(ctx, p, s, a)
+	case progress.Park:
+		return r.Workers.Park(ctx, p.StorageBenchmark, a.Worker, job, progress.Trouble{Reason: a.Reason, Message: a.Message, MayPass: !p.outcome.Stalled})
+	case progress.Discard:
+		return r.Workers.Discard(ctx, job)
+	case progress.CleanUp:
+		return r.Workers.Remove(ctx, p.StorageBenchmark, a.Worker, job)
+	case progress.Settle, progress.Abandon:
+		return r.settle(ctx, p, s, a)
+	case progress.Conclude:
+		return r.conclude(ctx, p, s)
+	}
+	return fmt.Errorf("%q is not an action", a.Verb)
+}
+
+// begin starts a worker, or lets a parked one go again, if it may still change what the plan
+// says. The node is given back if that fails.
+func (r *Reconciler) begin(ctx context.Context, p *pass, s *scene, a progress.Action) error {
+	self, target, err := s.plan.Worker(a.Worker)
+	if err != nil {
+		return err
+	}
+	facts, err := admission.Gather(ctx, r.Client, r.Limits, p.StorageBenchmark)
+	if err != nil {
+		return err
+	}
+	if err := admission.Permitted(facts, r.Rules, s.plan.Plan, self.Node); err != nil {
+		return r.endWorker(p, s, self.Name, 0, trial.AsFailure(err))
+	}
+	bucket, err := r.Results.Open(ctx, s.store)
+	if err != nil {
+		return err
+	}
+	if p.Status.Run.StartedAt == nil {
+		p.Status.Run.StartedAt = new(metav1.NewTime(r.Clock.Now()))
+	}
+	order := workers.Order{
+		Benchmark: p.StorageBenchmark, Plan: s.plan.Plan, Document: s.plan.Document, Worker: self, Target: target,
+		Bucket: bucket, CABundle: s.store.Spec.CABundle, NodeUID: s.nodes[self.Node].UID,
+		Left: max(0, p.timeout()-s.world.Active),
+	}
+	if a.Verb == progress.Resume {
+		err = r.Workers.Resume(ctx, order, s.seen[a.Worker].Job)
+	} else {
+		err = r.Workers.Start(ctx, order)
+	}
+	if err != nil {
+		return errors.Join(err, r.Leases.Release(ctx, p.StorageBenchmark, self.Node))
+	}
+	return nil
+}
+
+// settle records how a worker ended: what the store has of it, and what its receipt says.
+func (r *Reconciler) settle(ctx context.Context, p *pass, s *scene, a progress.Action) error {
+	self, _, err := s.plan.Worker(a.Worker)
+	if err != nil {
+		return err
+	}
+	override := &trial.Failure{Class: trial.Class(a.Reason), Message: a.Message}
+	if a.Verb == progress.Abandon {
+		return r.endWorker(p, s, a.Worker, 0, override)
+	}
+	settled, err := r.Results.Settle(ctx, s.store, s.plan.Plan, self, s.seen[a.Worker].Receipt(s.plan.Plan, a.Worker))
+	if err != nil {
+		return err
+	}
+	if f := settled.Failure; f != nil && f.Class == reason.WorkerLost && a.Reason != "" {
+		settled.Failure = override
+	}
+	return r.endWorker(p, s, a.Worker, settled.Stored, settled.Failure)
+}
+
+func (r *Reconciler) endWorker(p *pass, s *scene, name string, stored int32, failure *trial.Failure) error {
+	for i, self := range s.plan.Workers {
+		if self.Name != name {
+			continue
+		}
+		end := status.End{Position: i, Worker: name, Node: self.Node, Stored: stored}
+		if failure != nil {
+			end.Reason, end.Message = string(failure.Class), failure.Error()
+		}
+		status.EndWorker(p.Status.Run, end)
+	}
+	p.outcome.Again = staleRetry
+	return nil
+}
+
+// conclude folds what was accepted of the workers into the run's summary and ends the run.
+func (r *Reconciler) conclude(ctx context.Context, p *pass, s *scene) error {
+	if s.world.StoreTrouble != nil {
+		r.finish(p, &trial.Failure{Class: reason.ResultsNotStored, Message: "the run's summary could not be stored: " + s.world.StoreTrouble.Message})
+		return nil
+	}
+	summary, err := r.Results.Conclude(ctx, s.store, s.plan.Plan, r.Clock.Now())
+	if failure, ok := errors.AsType[*trial.Failure](err); ok && failure.Class == reason.LimitExceeded {
+		r.finish(p, failure) // the next try would come to the same
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	status.SetCurrent(p.Status.Run, "", "")
+	status.SetTotals(p.Status.Run, int32(summary.Stored))
+	status.Summary(&p.Status, summary)
+	r.finish(p, nil)
+	return nil
+}

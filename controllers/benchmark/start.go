@@ -1,0 +1,98 @@
+package benchmark
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/controllers/admission"
+	"storagebench.io/storagebench/internal/plan"
+	"storagebench.io/storagebench/internal/status"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// start checks all that the spec needs, builds and stores the plan, and records the run. It
+// creates nothing in the cluster.
+func (r *Reconciler) start(ctx context.Context, p *pass) (done bool, err error) {
+	replan := p.Status.Run != nil && p.Status.Run.PlanDigest == "" && p.Status.Run.StartedAt == nil
+	if p.unchanged() && !replan {
+		return false, nil
+	}
+	facts, err := admission.Gather(ctx, r.Client, r.Limits, p.StorageBenchmark)
+	if err != nil {
+		return true, err
+	}
+	run := plan.RunID(p.StorageBenchmark)
+	built, err := r.plan(ctx, p, facts, run)
+	if err != nil {
+		return true, err
+	}
+	digest, err := r.Results.StorePlan(ctx, facts.Store, built)
+	if err != nil {
+		return true, err
+	}
+	queuedAt := metav1.NewMicroTime(r.Clock.Now())
+	if replan {
+		queuedAt = p.Status.Run.QueuedAt // its place in the queue
+	}
+	p.Status.Run = &v1alpha1.RunStatus{
+		ID:            run,
+		SpecHash:      SpecHash(p.StorageBenchmark),
+		Generation:    p.Generation,
+		PlanDigest:    digest,
+		Location:      location(facts.Store, built.Keys()),
+		QueuedAt:      queuedAt,
+		TrialsPlanned: int32(len(built.Trials) * len(built.Workers)),
+		WorkersTotal:  int32(len(built.Workers)),
+	}
+	status.SetTotals(p.Status.Run, 0)
+	for _, note := range admission.Notes(facts) {
+		status.AddNote(p.Status.Run, note)
+	}
+	// What the last run measured is not this one's.
+	p.Status.Summary, p.Status.SummaryOmitted, p.Status.Headline, p.Status.Comparisons = nil, 0, "", nil
+	p.outcome = status.Underway(reason.Pending, fmt.Sprintf("run %s is recorded: %s of %s", run,
+		status.Count(p.Status.Run.TrialsPlanned, "trial"), status.Count(p.Status.Run.WorkersTotal, "worker")), staleRetry)
+	return true, nil
+}
+
+// plan builds the plan of a run. What could not be built is not tried again before something
+// has changed that it was built from.
+func (r *Reconciler) plan(ctx context.Context, p *pass, facts admission.Facts, run string) (*trial.Plan, error) {
+	input, err := admission.Admit(facts, r.Rules, run)
+	if err != nil {
+		return nil, err
+	}
+	key := client.ObjectKeyFromObject(p.StorageBenchmark)
+	built, err := json.Marshal([]any{p.UID, p.Generation, input.Nodes, input.Modes, input.Variants})
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	from := trial.Digest(built)
+	if failure := r.memory.refused(key, from); failure != nil {
+		return nil, failure
+	}
+	if input.Benchmark, err = r.whole(ctx, p); err != nil {
+		return nil, err
+	}
+	out, err := plan.Build(input)
+	if failure, ok := errors.AsType[*trial.Failure](err); ok {
+		r.memory.refuse(key, from, failure)
+	}
+	return out, err
+}
+
+func location(rs *v1alpha1.ResultStore, keys trial.Keys) string {
+	parts := []string{rs.Spec.Bucket}
+	if rs.Spec.Prefix != "" {
+		parts = append(parts, rs.Spec.Prefix)
+	}
+	return "s3://" + strings.Join(append(parts, keys.Prefix()), "/")
+}

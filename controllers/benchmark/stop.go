@@ -1,0 +1,104 @@
+package benchmark
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/controllers/nodes"
+	"storagebench.io/storagebench/controllers/workers"
+	"storagebench.io/storagebench/internal/status"
+)
+
+// stop removes the workers of a run that is not to go on: the benchmark is suspended, its
+// spec asks for another run, or its namespace is being deleted.
+func (r *Reconciler) stop(ctx context.Context, p *pass) (done bool, err error) {
+	terminating, err := r.terminating(ctx, p.Namespace)
+	if err != nil {
+		return true, err
+	}
+	if !p.Spec.Suspend && !terminating && p.unchanged() {
+		return false, nil
+	}
+	clean, err := r.clear(ctx, p)
+	if err != nil || !clean {
+		p.outcome = status.Underway(reason.Pending, "removing the Jobs and volumes of the last run", poll)
+		return true, err
+	}
+	if p.Status.Run != nil {
+		status.SetCurrent(p.Status.Run, "", "")
+	}
+	switch {
+	case terminating:
+		p.outcome = status.Underway(reason.NamespaceTerminating, "namespace "+p.Namespace+" is being deleted; nothing can be started in it", 0)
+		return true, nil
+	case p.Spec.Suspend:
+		p.outcome = status.Underway(reason.Suspended, "spec.suspend is true; set it to false to carry on after the last stored trial", 0)
+		return true, nil
+	}
+	return false, nil
+}
+
+func (r *Reconciler) terminating(ctx context.Context, name string) (bool, error) {
+	namespace := &corev1.Namespace{}
+	err := r.Get(ctx, types.NamespacedName{Name: name}, namespace)
+	return err == nil && !namespace.DeletionTimestamp.IsZero(), client.IgnoreNotFound(err)
+}
+
+// removalPatience is how long the removal of a benchmark's objects keeps its nodes from
+// others. A worker's Pod ends within 30 seconds; what stays for longer is held by somebody's
+// finalizer or grace period, or is a Pod that somebody else made look like a worker's.
+const removalPatience = 2 * time.Minute
+
+// clear deletes the Jobs of every run of the benchmark. It returns true when they and what
+// they own are gone, but for what is left on nodes that do not answer, and the nodes have
+// been given back. The nodes are given back after a while even if something stays.
+func (r *Reconciler) clear(ctx context.Context, p *pass) (clean bool, err error) {
+	all, err := r.Workers.Of(ctx, p.StorageBenchmark, "")
+	if err != nil {
+		return false, err
+	}
+	clean = true
+	for _, seen := range all {
+		if seen.Job != nil {
+			clean = false
+			if err := r.Workers.Discard(ctx, seen.Job); err != nil {
+				return false, err
+			}
+		}
+		if left, err := r.leftOnNode(ctx, seen); err != nil {
+			return false, err
+		} else if left {
+			clean = false
+		}
+	}
+	if !clean {
+		if r.memory.clearing(p.UID, p.Generation, r.Clock.Now()) < removalPatience {
+			return false, nil
+		}
+		return false, r.Leases.ReleaseAll(ctx, p.StorageBenchmark)
+	}
+	r.memory.cleared(p.UID)
+	r.Workers.Forget(p.UID)
+	return true, r.Leases.ReleaseAll(ctx, p.StorageBenchmark)
+}
+
+// leftOnNode reports whether a Pod of a worker is still there on a node that answers, or its
+// volume is still being removed and no Pod holds it up.
+func (r *Reconciler) leftOnNode(ctx context.Context, seen workers.Seen) (bool, error) {
+	for i := range seen.Pods {
+		pod := &seen.Pods[i]
+		if pod.Spec.NodeName == "" {
+			return true, nil
+		}
+		node, err := nodes.Look(ctx, r.Client, pod.Spec.NodeName)
+		if err != nil || node.Ready {
+			return true, err
+		}
+	}
+	return len(seen.Pods) == 0 && seen.Job == nil && seen.ClaimsLeft(r.Clock.Now()), nil
+}

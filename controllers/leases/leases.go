@@ -1,0 +1,194 @@
+// Package leases gives a node to one benchmark at a time, first come, first served.
+//
+// Who uses a node holds its Lease in the operator's namespace; it is deleted when the node
+// is given back. It does not expire: its holder is a benchmark, not a process, and a Lease
+// whose holder is gone or has finished is free. The queue of a node is the benchmarks whose
+// condition Ready says Queued and whose status names the node, in the order in which their
+// runs were recorded.
+package leases
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/controllers/action"
+	"storagebench.io/storagebench/internal/jobspec"
+	"storagebench.io/storagebench/internal/plan"
+	"storagebench.io/storagebench/internal/progress"
+)
+
+// annotationNode names the node of a Lease, whose own name can be a hash.
+const annotationNode = "storagebench.io/node"
+
+// Leases of nodes.
+type Leases struct {
+	// Client reads Leases and benchmarks from the cache.
+	client.Client
+	// Namespace of the operator, where the Leases are.
+	Namespace string
+	Clock     clock.PassiveClock
+}
+
+// name of a node's Lease. A node's name has up to 253 characters, as a Lease's has.
+func name(node string) string {
+	if name := "node-" + node; len(name) <= 253 {
+		return name
+	}
+	// Cut at a dot, the hash would begin a label with its dash.
+	return "node-" + strings.TrimRight(node[:230], "-.") + "-" + plan.Hash(node)
+}
+
+// Node is the node that a Lease is for.
+func Node(l *coordinationv1.Lease) string {
+	if node := l.Annotations[annotationNode]; node != "" {
+		return node
+	}
+	return strings.TrimPrefix(l.Name, "node-")
+}
+
+// Identity of a benchmark, as the holder of a Lease.
+func Identity(b *v1alpha1.StorageBenchmark) string {
+	return fmt.Sprintf("%s/%s/%s", b.Namespace, b.Name, b.UID)
+}
+
+// Held returns the nodes whose Lease is b's.
+func (l *Leases) Held(ctx context.Context, b *v1alpha1.StorageBenchmark) ([]string, error) {
+	held, err := l.held(ctx, b)
+	var nodes []string
+	for i := range held {
+		nodes = append(nodes, Node(&held[i]))
+	}
+	slices.Sort(nodes)
+	return nodes, err
+}
+
+func (l *Leases) held(ctx context.Context, b *v1alpha1.StorageBenchmark) ([]coordinationv1.Lease, error) {
+	list := &coordinationv1.LeaseList{}
+	err := l.List(ctx, list, client.InNamespace(l.Namespace), client.MatchingFields{indexHolder: Identity(b)})
+	return list.Items, err
+}
+
+// Claim tells how the Lease of a node stands, as b sees it.
+func (l *Leases) Claim(ctx context.Context, b *v1alpha1.StorageBenchmark, node string) (progress.Claim, error) {
+	lease, err := l.get(ctx, node)
+	if err != nil {
+		return progress.Claim{}, err
+	}
+	holder, err := l.holder(ctx, lease)
+	if err != nil {
+		return progress.Claim{}, err
+	}
+	if holder != nil && holder.UID == b.UID {
+		return progress.Claim{Mine: true}, nil
+	}
+	if holder != nil {
+		return busy(b, holder), nil
+	}
+	first, err := l.First(ctx, node)
+	if err != nil || first == nil || first.UID == b.UID || !before(first, b) {
+		return progress.Claim{}, err
+	}
+	return busy(b, first), nil
+}
+
+// busy names the other benchmark to those in its own namespace only.
+func busy(b, other *v1alpha1.StorageBenchmark) progress.Claim {
+	claim := progress.Claim{Busy: true}
+	if other.Namespace == b.Namespace {
+		claim.Holder = "the StorageBenchmark " + other.Name
+	}
+	return claim
+}
+
+func (l *Leases) get(ctx context.Context, node string) (*coordinationv1.Lease, error) {
+	lease := &coordinationv1.Lease{}
+	err := l.Get(ctx, types.NamespacedName{Namespace: l.Namespace, Name: name(node)}, lease)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return lease, err
+}
+
+// holder is the benchmark that holds the Lease and still has a use for it, or nil.
+func (l *Leases) holder(ctx context.Context, lease *coordinationv1.Lease) (*v1alpha1.StorageBenchmark, error) {
+	if lease == nil || lease.Spec.HolderIdentity == nil {
+		return nil, nil
+	}
+	parts := strings.Split(*lease.Spec.HolderIdentity, "/")
+	if len(parts) != 3 {
+		return nil, nil
+	}
+	b := &v1alpha1.StorageBenchmark{}
+	err := l.Get(ctx, types.NamespacedName{Namespace: parts[0], Name: parts[1]}, b)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil || string(b.UID) != parts[2] || b.Status.Run == nil || b.Status.Run.FinishedAt != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// Acquire takes a node's Lease. If another was quicker, it returns a conflict.
+func (l *Leases) Acquire(ctx context.Context, b *v1alpha1.StorageBenchmark, node string) error {
+	holder, now := Identity(b), metav1.NewMicroTime(l.Clock.Now())
+	spec := coordinationv1.LeaseSpec{HolderIdentity: &holder, AcquireTime: &now, RenewTime: &now}
+	existing, err := l.get(ctx, node)
+	if err != nil {
+		return err
+	}
+	if existing == nil {
+		lease := &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace:   l.Namespace,
+				Name:        name(node),
+				Labels:      map[string]string{jobspec.LabelManagedBy: jobspec.ManagedBy},
+				Annotations: map[string]string{annotationNode: node},
+			},
+			Spec: spec,
+		}
+		err := action.Done(ctx, "acquire", lease, l.Create(ctx, lease))
+		if apierrors.IsAlreadyExists(err) {
+			return apierrors.NewConflict(coordinationv1.Resource("leases"), lease.Name, err)
+		}
+		return err
+	}
+	taken := existing.DeepCopy()
+	taken.Spec = spec
+	return action.Done(ctx, "acquire", taken, l.Update(ctx, taken))
+}
+
+// Release gives a node back, if it is b's.
+func (l *Leases) Release(ctx context.Context, b *v1alpha1.StorageBenchmark, node string) error {
+	lease, err := l.get(ctx, node)
+	if err != nil || lease == nil || lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity != Identity(b) {
+		return err
+	}
+	return l.release(ctx, lease)
+}
+
+// ReleaseAll gives back every node that is b's.
+func (l *Leases) ReleaseAll(ctx context.Context, b *v1alpha1.StorageBenchmark) error {
+	held, err := l.held(ctx, b)
+	for i := range held {
+		if err == nil {
+			err = l.release(ctx, &held[i])
+		}
+	}
+	return err
+}
+
+func (l *Leases) release(ctx context.Context, lease *coordinationv1.Lease) error {
+	err := l.Delete(ctx, lease, client.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion})
+	return action.Done(ctx, "release", lease, client.IgnoreNotFound(err))
+}

@@ -1,0 +1,80 @@
+package leases
+
+import (
+	"context"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/api/v1alpha1"
+)
+
+// Indexes of the cache.
+const (
+	indexHolder = "holder"
+	indexQueue  = "queue"
+)
+
+// Index adds the indexes that this package reads by.
+func Index(ctx context.Context, indexer client.FieldIndexer) error {
+	err := indexer.IndexField(ctx, &coordinationv1.Lease{}, indexHolder, func(o client.Object) []string {
+		if l, ok := o.(*coordinationv1.Lease); ok && l.Spec.HolderIdentity != nil {
+			return []string{*l.Spec.HolderIdentity}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return indexer.IndexField(ctx, &v1alpha1.StorageBenchmark{}, indexQueue, func(o client.Object) []string {
+		if b, ok := o.(*v1alpha1.StorageBenchmark); ok {
+			if node := QueuedFor(b); node != "" {
+				return []string{node}
+			}
+		}
+		return nil
+	})
+}
+
+// QueuedFor is the node in whose queue a benchmark is, or empty.
+func QueuedFor(b *v1alpha1.StorageBenchmark) string {
+	run := b.Status.Run
+	if run == nil || run.FinishedAt != nil || run.Current == nil || b.Spec.Suspend || !b.DeletionTimestamp.IsZero() {
+		return ""
+	}
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady)
+	if c == nil || c.Reason != reason.Queued {
+		return ""
+	}
+	return run.Current.Node
+}
+
+// First is the first benchmark of a node's queue, or nil.
+func (l *Leases) First(ctx context.Context, node string) (*v1alpha1.StorageBenchmark, error) {
+	list := &v1alpha1.StorageBenchmarkList{}
+	// Without a copy of each: they are only compared.
+	if err := l.List(ctx, list, client.MatchingFields{indexQueue: node}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	var first *v1alpha1.StorageBenchmark
+	for i := range list.Items {
+		if b := &list.Items[i]; first == nil || before(b, first) {
+			first = b
+		}
+	}
+	return first, nil
+}
+
+// before orders the queue: first come, first served; the name decides a tie.
+func before(a, b *v1alpha1.StorageBenchmark) bool {
+	if a.Status.Run == nil || b.Status.Run == nil {
+		return a.Status.Run != nil
+	}
+	at, bt := a.Status.Run.QueuedAt, b.Status.Run.QueuedAt
+	if !at.Equal(&bt) {
+		return at.Before(&bt)
+	}
+	return a.Namespace+"/"+a.Name < b.Namespace+"/"+b.Name
+}

@@ -1,0 +1,335 @@
+package restore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/controllers/action"
+	"storagebench.io/storagebench/controllers/nodes"
+	"storagebench.io/storagebench/controllers/written"
+	"storagebench.io/storagebench/internal/jobspec"
+	"storagebench.io/storagebench/internal/status"
+)
+
+// startPatience is how long a restore Pod may wait before it is said why it does not start.
+const startPatience = 10 * time.Second
+
+// Reconciler takes each record to its end.
+type Reconciler struct {
+	Records
+
+	goneJobs goneJobs
+	written  written.Versions
+	ending   endings
+}
+
+// staleRetry is how soon a record is looked at again whose last write by the operator itself
+// has not come back yet.
+const staleRetry = 20 * time.Millisecond
+
+// goneJobs remembers which Jobs of workers were not there when the API server was asked past
+// the cache: a UID never comes back, so it is asked once for a record. Without it, after a
+// restart, it is asked once more.
+type goneJobs struct {
+	mu  sync.Mutex
+	all map[string]types.UID // by the record's name
+}
+
+func (g *goneJobs) has(record string, job types.UID) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return job != "" && g.all[record] == job
+}
+
+func (g *goneJobs) add(record string, job types.UID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.all == nil {
+		g.all = map[string]types.UID{}
+	}
+	g.all[record] = job
+}
+
+func (g *goneJobs) forget(record string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.all, record)
+}
+
+// SetupWithManager registers the controller.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("noderestore").
+		For(&v1alpha1.NodeRestore{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		Owns(&batchv1.Job{}).
+		Watches(&batchv1.Job{}, handler.EnqueueRequestsFromMapFunc(r.ofWorker)).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.ofWorker)).
+		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(ofNode), builder.WithPredicates(nodes.Changed)).
+		Complete(r)
+}
+
+// ofNode: a record has its node's name.
+func ofNode(_ context.Context, node client.Object) []reconcile.Request {
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: node.GetName()}}}
+}
+
+// ofWorker maps a Job or a Pod of a worker, or a restore Pod, to the records that wait for it.
+func (r *Reconciler) ofWorker(ctx context.Context, object client.Object) []reconcile.Request {
+	list := &v1alpha1.NodeRestoreList{}
+	if err := r.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list the records of nodes")
+		return nil
+	}
+	labels := object.GetLabels()
+	var requests []reconcile.Request
+	for i := range list.Items {
+		record := &list.Items[i]
+		ours := labels[jobspec.LabelRecord] == string(record.UID) && object.GetNamespace() == r.Namespace
+		theirs := labels[jobspec.LabelWorker] == record.Spec.Worker && object.GetNamespace() == record.Spec.Benchmark.Namespace
+		if ours || theirs {
+			requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Name: record.Name}})
+		}
+	}
+	return requests
+}
+
+// Reconcile takes one record a step further: it gathers, decides, acts, and writes the
+// record's status once.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	record := &v1alpha1.NodeRestore{}
+	if err := r.Get(ctx, req.NamespacedName, record); err != nil || !record.DeletionTimestamp.IsZero() {
+		r.goneJobs.forget(req.Name)
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if r.written.After(record.UID, record.ResourceVersion) {
+		// The cache does not know yet which attempt the last pass has counted.
+		return ctrl.Result{RequeueAfter: staleRetry}, nil
+	}
+	f, job, err := r.gather(ctx, record)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	d := decide(f)
+	before := record.DeepCopy()
+	if err := r.act(ctx, record, job, &d); err != nil {
+		d.message = fmt.Sprintf("the operator tries again after an error: %v", err)
+		return ctrl.Result{}, r.write(ctx, before, record, d, err)
+	}
+	if d.step == stepClose {
+		return ctrl.Result{}, nil
+	}
+	return ctrl.Result{RequeueAfter: d.again}, r.write(ctx, before, record, d, nil)
+}
+
+// gather reads what is known of the record's node, worker and restore Job.
+func (r *Reconciler) gather(ctx context.Context, record *v1alpha1.NodeRestore) (facts, *batchv1.Job, error) {
+	f := facts{now: r.Clock.Now(), record: record}
+	view, err := nodes.Look(ctx, r.Client, record.Name)
+	if err != nil {
+		return f, nil, err
+	}
+	f.nodeReady, f.nodeGone = view.Ready, view.UID != record.Spec.NodeUID
+	if f.worker, err = r.lookAtWorker(ctx, record); err != nil {
+		return f, nil, err
+	}
+	f.endingFor = r.ending.of(record.UID, f.worker, f.now)
+	job := &batchv1.Job{}
+	err = r.Get(ctx, types.NamespacedName{Namespace: r.Namespace, Name: jobspec.RestoreName(string(record.UID), int(record.Status.Attempts))}, job)
+	if apierrors.IsNotFound(err) || err == nil && !metav1.IsControlledBy(job, record) {
+		return f, nil, nil
+	}
+	if err != nil {
+		return f, nil, err
+	}
+	err = r.lookAtAttempt(ctx, job, &f)
+	return f, job, err
+}
+
+// lookAtWorker finds whether a Pod of the worker's Job may run, now or later.
+func (r *Reconciler) lookAtWorker(ctx context.Context, record *v1alpha1.NodeRestore) (worker, error) {
+	spec := record.Spec
+	job := &batchv1.Job{}
+	key := types.NamespacedName{Namespace: spec.Benchmark.Namespace, Name: spec.Job.Name}
+	err := r.Get(ctx, key, job)
+	if apierrors.IsNotFound(err) && !r.goneJobs.has(record.Name, spec.Job.UID) {
+		// The cache may not have it yet, or a tenant may have taken its labels off.
+		if err = r.Live.Get(ctx, key, job); apierrors.IsNotFound(err) || err == nil && job.UID != spec.Job.UID {
+			r.goneJobs.add(record.Name, spec.Job.UID)
+		}
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return workerActive, err
+	}
+	over := apierrors.IsNotFound(err) || job.UID != spec.Job.UID || !job.DeletionTimestamp.IsZero() || finished(job)
+	if !over && job.Spec.Suspend != nil && *job.Spec.Suspend && job.Annotations[jobspec.AnnotationComplete] != "" {
+		over = true // parked: it opens the record again when it goes on
+	}
+	if !over {
+		if over, err = r.terminating(ctx, spec.Benchmark.Namespace); err != nil {
+			return workerActive, err
+		}
+	}
+	if !over && lost(job, spec.Benchmark.UID) {
+		return workerEnding, nil
+	}
+	if !over {
+		return workerActive, nil
+	}
+	pods := &corev1.PodList{}
+	if err := r.List(ctx, pods, client.InNamespace(spec.Benchmark.Namespace), client.MatchingLabels{jobspec.LabelWorker: spec.Worker, jobspec.LabelRun: spec.Run}); err != nil {
+		return workerActive, err
+	}
+	for i := range pods.Items {
+		owner := metav1.GetControllerOf(&pods.Items[i])
+		if owner != nil && owner.UID == spec.Job.UID && !ended(&pods.Items[i]) {
+			return workerEnding, nil
+		}
+	}
+	return workerEnded, nil
+}
+
+// lost reports whether somebody has taken the Job away from the operator, which finds its
+// Jobs by their label and owner: it can neither let this one go nor delete it.
+func lost(job *batchv1.Job, benchmark types.UID) bool {
+	owner := metav1.GetControllerOf(job)
+	return owner == nil || owner.UID != benchmark || job.Labels[jobspec.LabelManagedBy] != jobspec.ManagedBy
+}
+
+// terminating reports whether a namespace is being deleted: no new Pod is admitted to it.
+func (r *Reconciler) terminating(ctx context.Context, name string) (bool, error) {
+	namespace := &corev1.Namespace{}
+	err := r.Get(ctx, types.NamespacedName{Name: name}, namespace)
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	return !namespace.DeletionTimestamp.IsZero(), err
+}
+
+func finished(job *batchv1.Job) bool {
+	for _, c := range job.Status.Conditions {
+		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
+			return true
+		}
+	}
+	return false
+}
+
+// lookAtAttempt finds how the restore Job stands, and what it said.
+func (r *Reconciler) lookAtAttempt(ctx context.Context, job *batchv1.Job, f *facts) error {
+	f.attempt = attemptRunning
+	for _, c := range job.Status.Conditions {
+		if c.Status == corev1.ConditionTrue && c.Type == batchv1.JobComplete {
+			f.attempt = attemptSucceeded
+			return nil
+		}
+		if c.Status == corev1.ConditionTrue && c.Type == batchv1.JobFailed {
+			f.attempt = attemptFailed
+		}
+	}
+	if f.attempt == attemptRunning && f.now.Sub(job.CreationTimestamp.Time) < startPatience {
+		return nil
+	}
+	pods := &corev1.PodList{}
+	if err := r.List(ctx, pods, client.InNamespace(r.Namespace), client.MatchingLabels{batchv1.JobNameLabel: job.Name}); err != nil {
+		return err
+	}
+	f.said = said(newest(pods.Items))
+	return nil
+}
+
+// said is what a restore Pod printed last, or what keeps it from starting.
+func said(pod *corev1.Pod) string {
+	if pod == nil {
+		return "it has no Pod; see the events of its Job"
+	}
+	for _, c := range pod.Status.ContainerStatuses {
+		switch {
+		case c.State.Terminated != nil && c.State.Terminated.Message != "":
+			return strings.TrimSpace(c.State.Terminated.Message)
+		case c.State.Waiting != nil && c.State.Waiting.Message != "":
+			return c.State.Waiting.Reason + ": " + c.State.Waiting.Message
+		}
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return c.Message
+		}
+	}
+	return ""
+}
+
+// act carries out a decision. Every action may be repeated.
+func (r *Reconciler) act(ctx context.Context, record *v1alpha1.NodeRestore, job *batchv1.Job, d *decision) error {
+	switch d.step {
+	case stepCreate:
+		job, err := jobspec.RestoreJob(jobspec.Restore{
+			Settings: r.Settings, Namespace: r.Namespace, Node: record.Name,
+			Record: string(record.UID), Attempt: int(record.Status.Attempts), Permit: permit(record.Spec.Settings),
+			Owner: []metav1.OwnerReference{*metav1.NewControllerRef(record, v1alpha1.GroupVersion.WithKind("NodeRestore"))},
+		})
+		if err != nil {
+			return err
+		}
+		return action.Done(ctx, "restore", job, client.IgnoreAlreadyExists(r.Create(ctx, job)))
+	case stepRetry:
+		record.Status.Attempts++
+		record.Status.FailedAt = new(metav1.NewTime(r.Clock.Now()))
+		// Its name is never used again, so it does not matter when it goes.
+		err := r.Delete(ctx, job, client.Preconditions{UID: &job.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		if err := client.IgnoreNotFound(err); err != nil {
+			_ = action.Done(ctx, "delete", job, err) // the record owns it, and it goes with that
+		}
+	case stepClose:
+		err := r.Delete(ctx, record, client.Preconditions{UID: &record.UID, ResourceVersion: &record.ResourceVersion}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		r.written.Forget(record.UID)
+		return action.Done(ctx, "restored", record, client.IgnoreNotFound(err))
+	}
+	return nil
+}
+
+// write writes the record's status if it changed.
+func (r *Reconciler) write(ctx context.Context, before, record *v1alpha1.NodeRestore, d decision, cause error) error {
+	record.Status.Phase, record.Status.Message = d.phase, status.Shorten(d.message, 2048)
+	meta.SetStatusCondition(&record.Status.Conditions, metav1.Condition{
+		Type: v1alpha1.ConditionTunablesRestored, Status: metav1.ConditionFalse, Reason: reasons[d.phase],
+		Message: status.Shorten(d.message, 1024), ObservedGeneration: record.Generation, LastTransitionTime: metav1.NewTime(r.Clock.Now()),
+	})
+	if !equality.Semantic.DeepEqual(before.Status, record.Status) {
+		err := r.Status().Patch(ctx, record, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+		if err == nil {
+			r.written.Set(record.UID, record.ResourceVersion)
+		}
+		if cause == nil {
+			return client.IgnoreNotFound(err)
+		}
+	}
+	return cause
+}
+
+var reasons = map[v1alpha1.RestorePhase]string{
+	v1alpha1.RestoreInUse:     reason.Changed,
+	v1alpha1.RestoreRunning:   reason.Restoring,
+	v1alpha1.RestoreNodeAway:  reason.NodeAway,
+	v1alpha1.RestoreFailed:    reason.TunablesNotRestored,
+	v1alpha1.RestoreGone:      reason.NodeGone,
+	v1alpha1.RestoreAbandoned: reason.GivenUp,
+}

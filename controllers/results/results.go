@@ -1,0 +1,214 @@
+// Package results reads and writes the run's documents in the result store.
+//
+//	StorePlan, Plan   the plan, built once and checked against its digest ever after
+//	CountStored       how far a running worker is, for people
+//	Settle            what a worker stored, when it has ended: checked, and kept
+//	Conclude          the run's summary, worker by worker
+//
+// Whoever has a worker's grant can store anything under the worker's keys. So a document is
+// bounded when it is read, compared with the digest in the worker's receipt before it is
+// decoded, and bounded when it is decoded. What is accepted is stored again under a key that
+// no worker can write, and only that is read at the end. A document that is forged, too
+// large or unreadable is its worker's failure, and never an error that is met again.
+package results
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/controllers/stores"
+	"storagebench.io/storagebench/internal/status"
+	"storagebench.io/storagebench/internal/store"
+	"storagebench.io/storagebench/internal/trial"
+
+	"k8s.io/utils/clock"
+)
+
+// Results of runs.
+type Results struct {
+	Buckets *stores.Buckets
+	Clock   clock.PassiveClock
+
+	plans  planCache
+	counts counts
+}
+
+// Open opens the bucket of a store. Its error is a *trial.Failure.
+func (r *Results) Open(ctx context.Context, rs *v1alpha1.ResultStore) (stores.Bucket, error) {
+	bucket, err := r.Buckets.Open(ctx, rs)
+	if err != nil {
+		return nil, unstored(rs, err)
+	}
+	return bucket, nil
+}
+
+// unstored turns a store's error into a failure that the benchmark waits out.
+func unstored(rs *v1alpha1.ResultStore, err error) error {
+	why, message := stores.Trouble(rs, err)
+	failure := &trial.Failure{Class: reason.StoreUnavailable, Field: "spec.results.storeRef.name", Message: fmt.Sprintf("ResultStore %s: %s: %s", rs.Name, why, message), Err: err}
+	if store.Temporary(err) {
+		failure.Err = errors.Join(err, status.ErrMayPass)
+	}
+	return failure
+}
+
+// Keys of a benchmark's present run.
+func Keys(b *v1alpha1.StorageBenchmark) trial.Keys {
+	return trial.Keys{Namespace: b.Namespace, Name: b.Name, Run: b.Status.Run.ID}
+}
+
+// StorePlan stores a plan and returns its digest.
+func (r *Results) StorePlan(ctx context.Context, rs *v1alpha1.ResultStore, p *trial.Plan) (digest string, err error) {
+	document, digest, err := p.Encode()
+	if err != nil {
+		return "", err
+	}
+	bucket, err := r.Open(ctx, rs)
+	if err != nil {
+		return "", err
+	}
+	if err := bucket.Put(ctx, p.Keys().Plan(), document); err != nil {
+		return "", unstored(rs, err)
+	}
+	r.plans.add(digest, Plan{Plan: p, Document: document})
+	return digest, nil
+}
+
+// Plan is a plan and its document.
+type Plan struct {
+	*trial.Plan
+	Document []byte
+}
+
+// ErrNoPlan: the store has no plan of a run of release 0.1, none of whose workers has begun.
+var ErrNoPlan = errors.New("the run has no plan in the store")
+
+// Plan loads the run's plan, and checks it against the digest in the status. A run of
+// release 0.1 has no digest there: then what is returned is the stored document's.
+func (r *Results) Plan(ctx context.Context, rs *v1alpha1.ResultStore, b *v1alpha1.StorageBenchmark) (p Plan, digest string, err error) {
+	digest = b.Status.Run.PlanDigest
+	if p, ok := r.plans.get(digest); ok && digest != "" {
+		return p, digest, nil
+	}
+	bucket, err := r.Open(ctx, rs)
+	if err != nil {
+		return Plan{}, "", err
+	}
+	document, err := bucket.Get(ctx, Keys(b).Plan())
+	switch {
+	case errors.Is(err, store.ErrNotFound) && digest == "":
+		return Plan{}, "", ErrNoPlan
+	case errors.Is(err, store.ErrNotFound):
+		return Plan{}, "", &trial.Failure{
+			Class: reason.PlanTampered, Message: "the run's plan.json is gone from the result store",
+			Remedy: "see who deletes objects there, then change spec.runID to run again",
+		}
+	case err != nil:
+		return Plan{}, "", unstored(rs, err)
+	}
+	decoded, err := trial.DecodePlan(document, digest)
+	if err != nil {
+		return Plan{}, "", err
+	}
+	p = Plan{Plan: decoded, Document: document}
+	digest = trial.Digest(document)
+	r.plans.add(digest, p)
+	return p, digest, nil
+}
+
+// maxPlans bounds the documents of the plans in memory, in bytes.
+const maxPlans = 16 << 20
+
+// planCache keeps the plans that were used last. A plan never changes, so its digest is
+// all there is to compare.
+type planCache struct {
+	mu    sync.Mutex
+	bytes int
+	order *list.List // of cachedPlan, the last used first
+	all   map[string]*list.Element
+}
+
+type cachedPlan struct {
+	digest string
+	plan   Plan
+}
+
+func (c *planCache) get(digest string) (Plan, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.all[digest]
+	if !ok {
+		return Plan{}, false
+	}
+	c.order.MoveToFront(e)
+	cached, _ := e.Value.(cachedPlan)
+	return cached.plan, true
+}
+
+func (c *planCache) add(digest string, p Plan) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all == nil {
+		c.all, c.order = map[string]*list.Element{}, list.New()
+	}
+	if _, ok := c.all[digest]; ok || len(p.Document) > maxPlans/4 {
+		return
+	}
+	c.all[digest] = c.order.PushFront(cachedPlan{digest: digest, plan: p})
+	c.bytes += len(p.Document)
+	for c.bytes > maxPlans {
+		oldest, _ := c.order.Remove(c.order.Back()).(cachedPlan)
+		delete(c.all, oldest.digest)
+		c.bytes -= len(oldest.plan.Document)
+	}
+}
+
+// counts remembers when a worker's stored trials were last counted.
+type counts struct {
+	mu sync.Mutex
+	at map[string]time.Time
+}
+
+// countEvery is how often the store is asked how far a worker is.
+const countEvery = 8 * time.Second
+
+func (c *counts) due(key string, now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if last, ok := c.at[key]; ok && now.Sub(last) < countEvery {
+		return false
+	}
+	if c.at == nil || len(c.at) > 10000 {
+		c.at = map[string]time.Time{}
+	}
+	c.at[key] = now
+	return true
+}
+
+// CountStored counts the trials that a running worker has stored. It is for people to look
+// at: an error is logged, and there is no count.
+func (r *Results) CountStored(ctx context.Context, rs *v1alpha1.ResultStore, b *v1alpha1.StorageBenchmark, worker string) (n int32, ok bool) {
+	prefix := Keys(b).Trials(worker)
+	if !r.counts.due(prefix, r.Clock.Now()) {
+		return 0, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	bucket, err := r.Buckets.Open(ctx, rs)
+	if err == nil {
+		var keys []string
+		if keys, err = bucket.List(ctx, prefix); err == nil {
+			return int32(min(len(keys), 1<<20)), true
+		}
+	}
+	ctrl.LoggerFrom(ctx).Info("cannot count the stored trials", "worker", worker, "error", err.Error())
+	return 0, false
+}

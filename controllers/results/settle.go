@@ -1,0 +1,210 @@
+package results
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/controllers/stores"
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/stats"
+	"storagebench.io/storagebench/internal/store"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// Settled is what is accepted of a worker.
+type Settled struct {
+	Stored int32
+	// Failure is why it did not measure every trial, or nil.
+	Failure *trial.Failure
+}
+
+// Settle reads what a worker stored, checks it against its receipt, which may be nil, and
+// keeps what it accepts. Its error is of the store, and worth another try.
+func (r *Results) Settle(ctx context.Context, rs *v1alpha1.ResultStore, p *trial.Plan, self trial.Worker, receipt *trial.Receipt) (Settled, error) {
+	bucket, err := r.Open(ctx, rs)
+	if err != nil {
+		return Settled{}, err
+	}
+	digest := ""
+	if receipt != nil {
+		digest = receipt.SummaryDigest
+	}
+	summary, err := collect(ctx, bucket, p, self, digest)
+	rejected, isRejected := errors.AsType[*rejectedError](err)
+	if isRejected {
+		summary, err = result.NewWorkerSummary(p, self), nil
+		summary.Failure = rejected.failure(self)
+	}
+	if err != nil {
+		return Settled{}, unstored(rs, err)
+	}
+	if summary == nil {
+		// Whatever is uploaded after this comes too late.
+		summary = result.NewWorkerSummary(p, self)
+		summary.Failure = lost(self, receipt)
+	}
+	if receipt != nil && receipt.Failure != nil && !isRejected {
+		// The last Pod's own word: the summary can be of one before it, which was stopped and
+		// does not know why the run did not go on.
+		summary.Failure = receipt.Failure
+	}
+	document, err := json.Marshal(summary)
+	if err != nil {
+		return Settled{}, fmt.Errorf("results: %w", err)
+	}
+	if err := bucket.Put(ctx, p.Keys().Accepted(self.Name), document); err != nil {
+		return Settled{}, unstored(rs, err)
+	}
+	out := Settled{Stored: int32(len(summary.Trials)), Failure: summary.Failure}
+	if out.Failure == nil && len(summary.Trials) < len(p.Trials) {
+		out.Failure = lost(self, receipt)
+	}
+	return out, nil
+}
+
+// lost is the failure of a worker that has ended without saying why.
+func lost(self trial.Worker, receipt *trial.Receipt) *trial.Failure {
+	if receipt != nil && receipt.Failure != nil {
+		return receipt.Failure
+	}
+	return &trial.Failure{
+		Class:   reason.WorkerLost,
+		Message: fmt.Sprintf("the worker's Pods on node %s ended without a receipt", self.Node),
+		Remedy:  "see whether the node, or its memory, was lost; change spec.runID to run again",
+	}
+}
+
+// rejectedError says that a document of a worker is not taken.
+type rejectedError struct{ why string }
+
+func (e *rejectedError) Error() string { return e.why }
+
+func (e *rejectedError) failure(self trial.Worker) *trial.Failure {
+	return &trial.Failure{
+		Class:   reason.ResultsRejected,
+		Message: fmt.Sprintf("a document that worker %s stored is not accepted: %s", self.Name, e.why),
+		Remedy:  "see who else can write to the worker's objects, then change spec.runID to run again",
+	}
+}
+
+// collect reads what a worker stored: its summary, and the documents of the trials that the
+// summary does not know, as its Pod was killed before it could write it again. Nil means
+// that it stored nothing.
+func collect(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self trial.Worker, digest string) (*result.WorkerSummary, error) {
+	summary, err := readSummary(ctx, bucket, p, self, digest)
+	if err != nil {
+		return nil, err
+	}
+	found := summary != nil
+	if summary == nil {
+		summary = result.NewWorkerSummary(p, self)
+	}
+	keys, err := bucket.List(ctx, p.Keys().Trials(self.Name))
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range p.Trials {
+		key := p.Keys().Trial(self.Name, t.ID)
+		if summary.Has(t.ID) || !slices.Contains(keys, key) {
+			continue
+		}
+		document, err := bucket.GetLimited(ctx, key, result.MaxTrial)
+		if errors.Is(err, store.ErrTooLarge) {
+			continue // whoever wrote it, it is no trial of ours
+		}
+		if err != nil {
+			return nil, err
+		}
+		d, err := result.DecodeTrial(document, "")
+		if err != nil || !d.BelongsTo(p, self, t) {
+			continue // whoever wrote it, it is no trial of this run
+		}
+		found = true
+		summary.Fold(d, result.Object{Key: key, Bytes: len(document), Digest: trial.Digest(document)})
+	}
+	if !found {
+		return nil, nil
+	}
+	summary.Sort(p.Trials)
+	return summary, nil
+}
+
+// readSummary reads a worker's summary, or returns nil if there is none.
+func readSummary(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self trial.Worker, digest string) (*result.WorkerSummary, error) {
+	document, err := bucket.GetLimited(ctx, p.Keys().WorkerSummary(self.Name), result.MaxWorkerSummary)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	return decodeSummary(p, self, document, digest, err)
+}
+
+// decodeSummary takes a worker's summary that was read for what it should be, or rejects it.
+func decodeSummary(p *trial.Plan, self trial.Worker, document []byte, digest string, err error) (*result.WorkerSummary, error) {
+	if errors.Is(err, store.ErrTooLarge) {
+		return nil, &rejectedError{err.Error()}
+	}
+	if err != nil {
+		return nil, err
+	}
+	summary, err := result.DecodeWorkerSummary(document, digest)
+	if err == nil {
+		err = summary.CheckWorker(p, self)
+	}
+	if err != nil {
+		return nil, &rejectedError{err.Error()}
+	}
+	return summary, nil
+}
+
+// Conclude folds what was accepted of the workers into the run's summary, one worker at a
+// time, and stores it.
+func (r *Results) Conclude(ctx context.Context, rs *v1alpha1.ResultStore, p *trial.Plan, now time.Time) (result.Summary, error) {
+	bucket, err := r.Open(ctx, rs)
+	if err != nil {
+		return result.Summary{}, err
+	}
+	fold := stats.NewFold(p)
+	for _, self := range p.Workers {
+		summary, err := readAccepted(ctx, bucket, p, self)
+		if _, ok := errors.AsType[*rejectedError](err); ok {
+			continue // it stands in the status as the worker's failure
+		}
+		if err != nil {
+			return result.Summary{}, unstored(rs, err)
+		}
+		if summary == nil {
+			continue
+		}
+		if err := fold.Add(summary); err != nil {
+			return result.Summary{}, &trial.Failure{
+				Class: reason.LimitExceeded, Message: "the run's results are too large for one summary: " + err.Error(),
+				Remedy: "split the benchmark: fewer nodes, workloads or variants in each", Err: err,
+			}
+		}
+	}
+	summary := fold.Finish(now)
+	document, err := json.Marshal(summary) // indented, the summary of 1,000 workers is too large
+	if err != nil {
+		return result.Summary{}, fmt.Errorf("results: %w", err)
+	}
+	if err := bucket.Put(ctx, p.Keys().Summary(), document); err != nil {
+		return result.Summary{}, unstored(rs, err)
+	}
+	return summary, nil
+}
+
+// readAccepted reads what was accepted of a worker. Release 0.1 accepted nothing: then it
+// is what the worker stored.
+func readAccepted(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self trial.Worker) (*result.WorkerSummary, error) {
+	document, err := bucket.GetLimited(ctx, p.Keys().Accepted(self.Name), result.MaxWorkerSummary)
+	if errors.Is(err, store.ErrNotFound) {
+		return collect(ctx, bucket, p, self, "")
+	}
+	return decodeSummary(p, self, document, "", err)
+}

@@ -1,0 +1,130 @@
+package workers
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"storagebench.io/storagebench/internal/progress"
+)
+
+// retries remembers which workers could not be started, and when they are tried again. It
+// is lost with the process, which then tries at once.
+type retries struct {
+	mu  sync.Mutex
+	all map[types.UID]map[string]retry
+}
+
+type retry struct {
+	failures int
+	until    time.Time
+	trouble  *progress.Trouble
+}
+
+// Between two tries: 5 s, 10 s … 5 min.
+const (
+	firstRetry = 5 * time.Second
+	lastRetry  = 5 * time.Minute
+)
+
+func (r *retries) get(benchmark types.UID, worker string) retry {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all[benchmark][worker]
+}
+
+// failed puts a worker aside.
+func (r *retries) failed(benchmark types.UID, worker string, now time.Time, t *progress.Trouble) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.all == nil {
+		r.all = map[types.UID]map[string]retry{}
+	}
+	if r.all[benchmark] == nil {
+		r.all[benchmark] = map[string]retry{}
+	}
+	n := r.all[benchmark][worker].failures
+	r.all[benchmark][worker] = retry{failures: n + 1, until: now.Add(min(firstRetry<<min(n, 10), lastRetry)), trouble: t}
+}
+
+func (r *retries) forget(benchmark types.UID, worker string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if worker == "" {
+		delete(r.all, benchmark)
+		return
+	}
+	delete(r.all[benchmark], worker)
+}
+
+// leftovers remembers since when something of a worker has been left after its end. What
+// objects say of themselves does not tell: a Pod that only looks like the worker's need not be
+// on its way out, and one whose grace period is ten years is.
+type leftovers struct {
+	mu  sync.Mutex
+	all map[types.UID]map[string]time.Time
+}
+
+// of returns for how long something has been left of the worker.
+func (l *leftovers) of(benchmark types.UID, worker string, now time.Time) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all == nil {
+		l.all = map[types.UID]map[string]time.Time{}
+	}
+	if l.all[benchmark] == nil {
+		l.all[benchmark] = map[string]time.Time{}
+	}
+	since, ok := l.all[benchmark][worker]
+	if !ok {
+		since = now
+		l.all[benchmark][worker] = now
+	}
+	return now.Sub(since)
+}
+
+func (l *leftovers) forget(benchmark types.UID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.all, benchmark)
+}
+
+// recentEvents keeps what the events of an object said, so that the API server is not asked
+// again at every look.
+type recentEvents struct {
+	mu  sync.Mutex
+	all map[string]recent
+}
+
+type recent struct {
+	at      time.Time
+	trouble *progress.Trouble
+}
+
+const (
+	// eventsFor is how long what was read is taken for true.
+	eventsFor = 10 * time.Second
+	// maxRecent bounds the memory; what is older goes first, as all of it is read again.
+	maxRecent = 1000
+)
+
+func (e *recentEvents) of(uid string, now time.Time, read func() (*progress.Trouble, error)) (*progress.Trouble, error) {
+	e.mu.Lock()
+	known, ok := e.all[uid]
+	e.mu.Unlock()
+	if ok && now.Sub(known.at) < eventsFor {
+		return known.trouble, nil
+	}
+	trouble, err := read()
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.all == nil || len(e.all) >= maxRecent {
+		e.all = map[string]recent{}
+	}
+	e.all[uid] = recent{at: now, trouble: trouble}
+	return trouble, nil
+}

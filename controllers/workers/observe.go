@@ -1,0 +1,264 @@
+package workers
+
+import (
+	"context"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/controllers/nodes"
+	"storagebench.io/storagebench/controllers/restore"
+	"storagebench.io/storagebench/internal/jobspec"
+	"storagebench.io/storagebench/internal/progress"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// Workers makes and watches the objects of workers.
+type Workers struct {
+	// Client reads from the cache.
+	client.Client
+	// Live reads past the cache.
+	Live     client.Reader
+	Settings jobspec.Settings
+	Records  *restore.Records
+	Clock    clock.PassiveClock
+
+	retries retries
+	left    leftovers
+	events  recentEvents
+}
+
+// Seen is what is there of one worker.
+type Seen struct {
+	Job    *batchv1.Job
+	Pods   []corev1.Pod
+	Claims []corev1.PersistentVolumeClaim
+}
+
+// Of finds what is there of a benchmark's workers, by their names. With a run, it finds
+// those of that run only. Labels can be forged, so owners decide.
+func (w *Workers) Of(ctx context.Context, b *v1alpha1.StorageBenchmark, run string) (map[string]Seen, error) {
+	selector := client.MatchingLabels{jobspec.LabelManagedBy: jobspec.ManagedBy, jobspec.LabelBenchmark: b.Name}
+	if run != "" {
+		selector[jobspec.LabelRun] = run
+	}
+	options := []client.ListOption{client.InNamespace(b.Namespace), selector}
+	jobs, pods, claims := &batchv1.JobList{}, &corev1.PodList{}, &corev1.PersistentVolumeClaimList{}
+	for _, list := range []client.ObjectList{jobs, pods, claims} {
+		if err := w.List(ctx, list, options...); err != nil {
+			return nil, err
+		}
+	}
+	all := map[string]Seen{}
+	for i := range jobs.Items {
+		if job := &jobs.Items[i]; metav1.IsControlledBy(job, b) {
+			s := all[job.Labels[jobspec.LabelWorker]]
+			s.Job = job
+			all[job.Labels[jobspec.LabelWorker]] = s
+		}
+	}
+	// A Job that is gone leaves its Pods and its claim for a moment.
+	ofWorker := func(o client.Object) bool {
+		owner := metav1.GetControllerOf(o)
+		if owner == nil || owner.Kind != "Job" {
+			return false
+		}
+		job := all[o.GetLabels()[jobspec.LabelWorker]].Job
+		return job == nil || job.UID == owner.UID
+	}
+	for i := range pods.Items {
+		if pod := &pods.Items[i]; ofWorker(pod) {
+			s := all[pod.Labels[jobspec.LabelWorker]]
+			s.Pods = append(s.Pods, *pod)
+			all[pod.Labels[jobspec.LabelWorker]] = s
+		}
+	}
+	for i := range claims.Items {
+		if claim := &claims.Items[i]; ofWorker(claim) {
+			s := all[claim.Labels[jobspec.LabelWorker]]
+			s.Claims = append(s.Claims, *claim)
+			all[claim.Labels[jobspec.LabelWorker]] = s
+		}
+	}
+	return all, nil
+}
+
+// Observe turns what is there of a worker into what a decision is taken on. node is nil for
+// a worker that has ended and of which nothing is left.
+func (w *Workers) Observe(b *v1alpha1.StorageBenchmark, self trial.Worker, ended bool, seen Seen, node *nodes.View) progress.Worker {
+	now := w.Clock.Now()
+	out := progress.Worker{Name: self.Name, Node: self.Node, Ended: ended, Job: jobState(seen.Job)}
+	if node != nil {
+		out.NodeState = nodeState(*node, seen.Job)
+		if !node.AwaySince.IsZero() {
+			out.AwayFor = now.Sub(node.AwaySince)
+		} else if !node.Ready {
+			out.AwayFor = time.Hour // there is no such node
+		}
+	}
+	for i := range seen.Pods {
+		if alive(&seen.Pods[i]) {
+			out.PodLeft = true
+		}
+	}
+	answers := node == nil || node.Ready
+	out.Remains = answers && (out.PodLeft || seen.Job == nil && len(seen.Claims) > 0)
+	out.RemovedFor = removedFor(seen, now)
+	if ended && out.Remains {
+		out.RemovedFor = max(out.RemovedFor, w.left.of(b.UID, self.Name, now))
+	}
+	retry := w.retries.get(b.UID, self.Name)
+	if left := retry.until.Sub(now); left > 0 {
+		out.RetryIn, out.Trouble = left, retry.trouble
+	}
+	if out.Job != progress.JobActive {
+		return out
+	}
+	pod := newest(seen.Pods)
+	switch {
+	case pod != nil && endedByItself(pod):
+		out.Job = progress.JobEnded // the Job says so a second or two later
+	case pod != nil && pod.Status.Phase == corev1.PodRunning:
+		out.PodRunning = true
+	case pod != nil && pod.Status.StartTime == nil || pod != nil && pod.Status.Phase == corev1.PodPending:
+		out.Waiting = now.Sub(pod.CreationTimestamp.Time)
+	case pod != nil && !alive(pod):
+		// It was killed, perhaps after hours, and the Job will make another one.
+		out.Waiting = now.Sub(endOf(pod))
+	case seen.Job.Status.StartTime != nil:
+		out.Waiting = now.Sub(seen.Job.Status.StartTime.Time)
+	}
+	return out
+}
+
+// nodeState: a node with a record is being restored, unless it is that of this Job.
+func nodeState(node nodes.View, job *batchv1.Job) progress.NodeState {
+	switch {
+	case !node.Ready:
+		return progress.NodeAway
+	case node.BeingRestored() && (job == nil || node.Record.Spec.Job.UID != job.UID || jobState(job) != progress.JobActive):
+		return progress.NodeRestoring
+	}
+	return progress.NodeReady
+}
+
+func removedFor(seen Seen, now time.Time) time.Duration {
+	var since time.Time
+	note := func(t *metav1.Time) {
+		if t != nil && (since.IsZero() || t.Time.Before(since)) {
+			since = t.Time
+		}
+	}
+	if seen.Job != nil {
+		note(seen.Job.DeletionTimestamp)
+	}
+	for i := range seen.Pods {
+		note(seen.Pods[i].DeletionTimestamp)
+	}
+	for i := range seen.Claims {
+		note(seen.Claims[i].DeletionTimestamp)
+	}
+	if since.IsZero() {
+		return 0
+	}
+	return now.Sub(since)
+}
+
+// claimPatience is how long the removal of a volume is waited for.
+const claimPatience = 2 * time.Minute
+
+// ClaimsLeft reports whether a volume of the worker is still being removed, and has not
+// been for so long that nothing waits for it any more.
+func (s Seen) ClaimsLeft(now time.Time) bool {
+	return len(s.Claims) > 0 && removedFor(s, now) < claimPatience
+}
+
+func alive(pod *corev1.Pod) bool {
+	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+}
+
+// endOf is when a Pod that has ended did, or when it was made, if it does not say.
+func endOf(pod *corev1.Pod) time.Time {
+	end := pod.CreationTimestamp.Time
+	for _, c := range pod.Status.ContainerStatuses {
+		if t := c.State.Terminated; t != nil && end.Before(t.FinishedAt.Time) {
+			end = t.FinishedAt.Time
+		}
+	}
+	for _, c := range pod.Status.Conditions {
+		// A Pod that the node evicted may have no container statuses.
+		if c.Type == corev1.DisruptionTarget && end.Before(c.LastTransitionTime.Time) {
+			end = c.LastTransitionTime.Time
+		}
+	}
+	return end
+}
+
+// endedByItself reports whether the worker exited in an orderly way, with or without
+// success: the exit codes that the Job's failure policy does not try again after.
+func endedByItself(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.ContainerStatuses {
+		if t := c.State.Terminated; t != nil {
+			return t.ExitCode >= 0 && t.ExitCode <= 2
+		}
+	}
+	return false
+}
+
+func jobState(job *batchv1.Job) progress.JobState {
+	switch {
+	case job == nil:
+		return progress.JobMissing
+	case !job.DeletionTimestamp.IsZero():
+		return progress.JobDeleting
+	}
+	for _, c := range job.Status.Conditions {
+		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
+			return progress.JobEnded
+		}
+	}
+	suspended := job.Spec.Suspend != nil && *job.Spec.Suspend
+	switch {
+	case suspended && job.Annotations[jobspec.AnnotationComplete] != "":
+		return progress.JobParked
+	case suspended:
+		return progress.JobPreparing
+	}
+	return progress.JobActive
+}
+
+// Newest of Pods, or nil.
+func newest(pods []corev1.Pod) *corev1.Pod {
+	var found *corev1.Pod
+	for i := range pods {
+		if found == nil || found.CreationTimestamp.Before(&pods[i].CreationTimestamp) {
+			found = &pods[i]
+		}
+	}
+	return found
+}
+
+// Receipt is the newest receipt of a worker's Pods that is one of this worker's, or nil.
+// It is what a Pod wrote, so only its counts, its digest and its failure are used.
+func (s Seen) Receipt(p *trial.Plan, worker string) *trial.Receipt {
+	var last *trial.Receipt
+	var ended metav1.Time
+	for i := range s.Pods {
+		for _, c := range s.Pods[i].Status.ContainerStatuses {
+			t := c.State.Terminated
+			if t == nil || t.FinishedAt.Before(&ended) {
+				continue
+			}
+			receipt, err := trial.DecodeReceipt(t.Message)
+			if err == nil && receipt.Check(p, worker) == nil {
+				last, ended = receipt, t.FinishedAt
+			}
+		}
+	}
+	return last
+}

@@ -1,0 +1,244 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/controllers/action"
+	"storagebench.io/storagebench/controllers/admission"
+	"storagebench.io/storagebench/controllers/stores"
+	"storagebench.io/storagebench/internal/jobspec"
+	"storagebench.io/storagebench/internal/progress"
+	"storagebench.io/storagebench/internal/status"
+	"storagebench.io/storagebench/internal/store"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// grantSpare is how much longer than a worker's timeout its signed URLs are valid.
+const grantSpare = time.Hour
+
+// Order is what a worker is started with.
+type Order struct {
+	Benchmark *v1alpha1.StorageBenchmark
+	Plan      *trial.Plan
+	Document  []byte // the plan's
+	Worker    trial.Worker
+	Target    trial.Target
+	Bucket    stores.Bucket
+	CABundle  []byte
+	// Left is what is left of the run's timeout.
+	Left time.Duration
+	// NodeUID is the UID of the worker's node.
+	NodeUID types.UID
+}
+
+// Start makes a worker's Job, suspended, then what it owns, then lets it go. If a step
+// fails, what was made is discarded and the worker is put aside for a while.
+func (w *Workers) Start(ctx context.Context, o Order) error {
+	job, err := w.make(ctx, o)
+	if err == nil {
+		err = w.letGo(ctx, o, job)
+	}
+	if err == nil {
+		w.retries.forget(o.Benchmark.UID, o.Worker.Name)
+		return nil
+	}
+	if job != nil && job.UID != "" {
+		_ = w.delete(ctx, "discard", job) // if it stays, it is found as interrupted
+	}
+	return w.putAside(o.Benchmark, o.Worker.Name, err)
+}
+
+// putAside remembers why a worker did not start.
+func (w *Workers) putAside(b *v1alpha1.StorageBenchmark, worker string, err error) error {
+	if apierrors.IsConflict(err) {
+		return err
+	}
+	out := status.Failure(err)
+	w.retries.failed(b.UID, worker, w.Clock.Now(), &progress.Trouble{Reason: out.Reason, Message: out.Message, MayPass: !out.Stalled})
+	return err
+}
+
+// make makes the Job, and what it owns.
+func (w *Workers) make(ctx context.Context, o Order) (*batchv1.Job, error) {
+	if o.Plan.SetsTunables() {
+		if err := w.Records.Admitted(ctx, o.Worker.Node, admission.Settings(o.Plan)); err != nil {
+			return nil, err
+		}
+	}
+	grant, digest, err := sign(ctx, o, w.Clock.Now())
+	if err != nil {
+		return nil, err
+	}
+	job, err := jobspec.Job(jobspec.Input{
+		Settings: w.Settings, Plan: o.Plan, Worker: o.Worker, Target: o.Target,
+		Owner:       *metav1.NewControllerRef(o.Benchmark, v1alpha1.GroupVersion.WithKind("StorageBenchmark")),
+		Tolerations: o.Benchmark.Spec.Placement.Tolerations,
+		Timeout:     max(o.Left, time.Second),
+		GrantDigest: digest,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := action.Done(ctx, "start", job, w.Create(ctx, job)); err != nil {
+		return nil, w.inTheWay(ctx, o.Benchmark, job, err)
+	}
+	secret, err := jobspec.GrantSecret(job, grant)
+	if err != nil {
+		return job, &trial.Failure{Class: reason.InvalidSpec, Field: "spec.trials.min", Message: err.Error(), Remedy: "lower trials.min or split the benchmark", Err: err}
+	}
+	owned := []client.Object{jobspec.PlanConfigMap(job, o.Document), secret}
+	if claim := claimOf(o, job); claim != nil {
+		owned = append(owned, claim)
+	}
+	for _, object := range owned {
+		if err := action.Done(ctx, "create", object, w.Create(ctx, object)); err != nil {
+			return job, refused(object, err)
+		}
+	}
+	return job, nil
+}
+
+func claimOf(o Order, job *batchv1.Job) *corev1.PersistentVolumeClaim {
+	for _, target := range o.Benchmark.Spec.Targets {
+		if class := target.StorageClass; target.Name == o.Target.Name && class != nil {
+			return jobspec.Claim(job, class.Name, *class.Size, class.AccessMode, class.VolumeMode)
+		}
+	}
+	return nil
+}
+
+// letGo writes the node's record, if the worker changes settings, and then starts the Job.
+func (w *Workers) letGo(ctx context.Context, o Order, job *batchv1.Job) error {
+	if o.Plan.SetsTunables() {
+		err := w.Records.Open(ctx, o.Worker.Node, v1alpha1.NodeRestoreSpec{
+			NodeUID:   o.NodeUID,
+			Benchmark: v1alpha1.BenchmarkReference{Namespace: o.Benchmark.Namespace, Name: o.Benchmark.Name, UID: o.Benchmark.UID},
+			Run:       o.Plan.Run, Worker: o.Worker.Name,
+			Job:      v1alpha1.JobReference{Name: job.Name, UID: job.UID},
+			Settings: admission.Settings(o.Plan),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	before := job.DeepCopy()
+	if job.Annotations == nil {
+		job.Annotations = map[string]string{}
+	}
+	job.Annotations[jobspec.AnnotationComplete] = "true"
+	job.Spec.Suspend = new(false)
+	return action.Done(ctx, "let-go", job, w.Patch(ctx, job, client.MergeFrom(before)))
+}
+
+// Resume lets a parked Job go again.
+func (w *Workers) Resume(ctx context.Context, o Order, job *batchv1.Job) error {
+	if o.Plan.SetsTunables() {
+		if err := w.Records.Admitted(ctx, o.Worker.Node, admission.Settings(o.Plan)); err != nil {
+			return w.putAside(o.Benchmark, o.Worker.Name, err)
+		}
+	}
+	if err := w.letGo(ctx, o, job); err != nil {
+		return w.putAside(o.Benchmark, o.Worker.Name, err)
+	}
+	return nil
+}
+
+// Park suspends a worker's Job, whose Pod cannot start, so that its node can be given back.
+// Its volume stays.
+func (w *Workers) Park(ctx context.Context, b *v1alpha1.StorageBenchmark, worker string, job *batchv1.Job, why progress.Trouble) error {
+	before := job.DeepCopy()
+	job.Spec.Suspend = new(true)
+	if err := action.Done(ctx, "park", job, w.Patch(ctx, job, client.MergeFrom(before))); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	w.retries.failed(b.UID, worker, w.Clock.Now(), &why)
+	return nil
+}
+
+// Discard deletes a worker's Job, which will be made again.
+func (w *Workers) Discard(ctx context.Context, job *batchv1.Job) error {
+	return w.delete(ctx, "discard", job)
+}
+
+// Remove deletes the Job of a worker that has ended, and with it all that the Job owns.
+func (w *Workers) Remove(ctx context.Context, b *v1alpha1.StorageBenchmark, worker string, job *batchv1.Job) error {
+	w.retries.forget(b.UID, worker)
+	return w.delete(ctx, "remove", job)
+}
+
+// Forget drops what is remembered of a benchmark that has ended or is gone.
+func (w *Workers) Forget(benchmark types.UID) {
+	w.retries.forget(benchmark, "")
+	w.left.forget(benchmark)
+}
+
+// delete deletes a Job in the background: in the foreground, one Pod on a node that does
+// not answer would keep it for ever.
+func (w *Workers) delete(ctx context.Context, verb string, job *batchv1.Job) error {
+	if job == nil || !job.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	err := w.Client.Delete(ctx, job, client.Preconditions{UID: &job.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	return action.Done(ctx, verb, job, client.IgnoreNotFound(err))
+}
+
+// inTheWay explains why a Job could not be created.
+func (w *Workers) inTheWay(ctx context.Context, b *v1alpha1.StorageBenchmark, job *batchv1.Job, err error) error {
+	if !apierrors.IsAlreadyExists(err) {
+		return refused(job, err)
+	}
+	existing := &batchv1.Job{}
+	if err := w.Live.Get(ctx, client.ObjectKeyFromObject(job), existing); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if !metav1.IsControlledBy(existing, b) {
+		return refused(job, err)
+	}
+	if existing.DeletionTimestamp.IsZero() && jobState(existing) == progress.JobPreparing {
+		_ = w.delete(ctx, "discard", existing) // the cache does not know it yet
+	}
+	return &trial.Failure{Class: reason.Starting, Message: "an earlier Job of the worker is being removed", Err: errors.Join(err, status.ErrMayPass)}
+}
+
+// refused turns the API server's refusal of an object into what the user reads: quota,
+// admission policies and validation speak in it.
+func refused(object client.Object, err error) error {
+	kind := object.GetObjectKind().GroupVersionKind().Kind
+	if kind == "" {
+		kind = fmt.Sprintf("%T", object)
+		kind = kind[len("*v1."):]
+	}
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return &trial.Failure{
+			Class:   reason.PodRejected,
+			Message: fmt.Sprintf("there is a %s %s in namespace %s that this run has not made", kind, object.GetName(), object.GetNamespace()),
+			Remedy:  "delete it; if it is of an earlier try, it goes by itself", Err: err,
+		}
+	case apierrors.IsForbidden(err) || apierrors.IsInvalid(err):
+		return &trial.Failure{Class: reason.PodRejected, Message: err.Error(), Remedy: "make the namespace's quota and policies allow it", Err: err}
+	}
+	return err
+}
+
+// sign makes the grant of a worker: its own objects, and no others.
+func sign(ctx context.Context, o Order, now time.Time) (document []byte, digest string, err error) {
+	grant, err := store.NewGrant(ctx, o.Bucket, o.Plan, o.Worker.Name, o.Left+grantSpare, now)
+	if err != nil {
+		return nil, "", err
+	}
+	grant.CABundle = o.CABundle
+	return grant.Encode()
+}

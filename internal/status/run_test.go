@@ -1,0 +1,191 @@
+package status
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/progress"
+)
+
+// Workers start, are counted, are put aside for others, and end, in any order, and some ends
+// are told twice. The sums are those of the workers, at every step.
+func TestTheCountsOfARunAreThoseOfItsWorkers(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		workers, trials := 1+r.IntN(40), int32(1+r.IntN(6))
+		run := &v1alpha1.RunStatus{WorkersTotal: int32(workers), TrialsPlanned: int32(workers) * trials}
+		SetTotals(run, 0)
+		ends := map[int]End{}
+		for len(ends) < workers {
+			i := r.IntN(workers)
+			name := fmt.Sprintf("t.n%d", i)
+			_, hasEnded := ends[i]
+			switch r.IntN(4) {
+			case 0:
+				if !hasEnded {
+					SetCurrent(run, name, fmt.Sprintf("n%d", i))
+				}
+			case 1:
+				SetStored(run, r.Int32N(trials+1))
+			case 2:
+				SetCurrent(run, "", "")
+			case 3:
+				end := End{Position: i, Worker: name, Node: "n", Stored: r.Int32N(trials + 1)}
+				if r.IntN(3) == 0 {
+					end.Reason, end.Message = "NoSpace", "it is full"
+				}
+				EndWorker(run, end)
+				if !hasEnded {
+					ends[i] = end
+				}
+			}
+			check(t, seed, run, ends)
+		}
+	}
+}
+
+func check(t *testing.T, seed uint64, run *v1alpha1.RunStatus, ends map[int]End) {
+	t.Helper()
+	type counts struct {
+		Stored, Done, Failed int32
+		Ended, Failures      int
+		Progress             string
+	}
+	want := counts{Ended: len(ends)}
+	for _, e := range ends {
+		want.Stored += e.Stored
+		if e.Reason == "" {
+			want.Done++
+		} else {
+			want.Failed++
+		}
+	}
+	want.Failures = min(int(want.Failed), maxFailures)
+	if run.Current != nil {
+		want.Stored += run.Current.TrialsStored
+	}
+	want.Progress = fmt.Sprintf("%d/%d", want.Stored, run.TrialsPlanned)
+	got := counts{run.TrialsStored, run.WorkersDone, run.WorkersFailed, progress.ParseSet(run.Ended).Len(), len(run.Failures), run.Progress}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("seed %d (-want +got):\n%s", seed, diff)
+	}
+}
+
+// A thousand workers that all fail, with as many words as they like, take a few kilobytes.
+func TestAStatusIsSmallWhateverHappensToItsWorkers(t *testing.T) {
+	s := &v1alpha1.StorageBenchmarkStatus{Run: &v1alpha1.RunStatus{WorkersTotal: 1000, TrialsPlanned: 500_000}}
+	flood := strings.Repeat("ünter ", 10_000)
+	for i := range 1000 {
+		at := i * 2 % 1001 // every other one first
+		EndWorker(s.Run, End{Position: at, Worker: fmt.Sprintf("t.n%d", at), Node: "n", Stored: 1, Reason: strings.Repeat("R", 500), Message: flood})
+		AddNote(s.Run, fmt.Sprint(i, flood))
+		Summarize(s, Pass{Generation: 1, Now: noon, Outcome: Outcome{Reason: "Running", Message: flood}})
+		if n := len(s.Run.Ended); n > 8192 {
+			t.Fatalf("after %d workers the set of those that have ended takes %d bytes", i, n)
+		}
+	}
+	s.Run.FinishedAt = new(metav1.NewTime(noon))
+	var records []Record
+	for i := range 1000 {
+		records = append(records, Record{Node: fmt.Sprintf("n%d", i), Phase: v1alpha1.RestoreFailed, Message: flood})
+	}
+	Summarize(s, Pass{Generation: 1, Now: noon, Records: records})
+	b, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(b) > 32<<10 {
+		t.Errorf("it takes %d bytes", len(b))
+	}
+	for _, c := range s.Conditions {
+		if len(c.Message) > maxMessage || !utf8.ValidString(c.Message) {
+			t.Errorf("%s: %d bytes, valid %v", c.Type, len(c.Message), utf8.ValidString(c.Message))
+		}
+	}
+	for _, f := range s.Run.Failures {
+		if len(f.Message) > maxMessage || len(f.Reason) > 64 {
+			t.Errorf("a failure with %d and %d bytes", len(f.Reason), len(f.Message))
+		}
+	}
+}
+
+// Whoever reads a status could upload with a signed URL that stands in it.
+func TestNoSignatureReachesAStatus(t *testing.T) {
+	for message, want := range map[string]string{
+		`Put "https://s3.example.com/results/x?X-Amz-Signature=abc&X-Amz-Date=1": EOF`: `Put "https://s3.example.com/results/x": EOF`,
+		"http://10.0.0.1:9000/b/k?sig=1 and https://h/k?sig=2":                         "http://10.0.0.1:9000/b/k and https://h/k",
+		"'https://h/k?sig=1'":                      "'https://h/k'",
+		"is https://h/k right? see https://h/docs": "is https://h/k right? see https://h/docs",
+		"no address at all?x=1":                    "no address at all?x=1",
+	} {
+		if got := withoutSignatures(message); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	s := &v1alpha1.StorageBenchmarkStatus{Run: &v1alpha1.RunStatus{}}
+	const secret = "X-Amz-Signature=abc"
+	message := "Get https://h/k?" + secret
+	EndWorker(s.Run, End{Worker: "t.n", Node: "n", Reason: "X", Message: message})
+	for _, outcome := range []Outcome{Underway("Running", message, 0), Failure(fmt.Errorf("open: %s", message)), {}} {
+		if outcome.Reason == "" {
+			s.Run.FinishedAt = new(metav1.NewTime(noon))
+		}
+		Summarize(s, Pass{Generation: 1, Now: noon, Outcome: outcome, Records: []Record{{Node: "n", Phase: v1alpha1.RestoreFailed, Message: message}}})
+		b, err := json.Marshal(s)
+		if err != nil || strings.Contains(string(b), secret) {
+			t.Errorf("%+v: %v: %s", outcome, err, b)
+		}
+	}
+}
+
+// A run that a failure of its own has ended before its summary was stored does not say that
+// its results are stored, whatever was measured, and however many workers failed before.
+func TestASummaryThatCouldNotBeStoredIsNotSaidToBe(t *testing.T) {
+	for _, failed := range []int{0, 1, 20} {
+		run := &v1alpha1.RunStatus{TrialsPlanned: 40, WorkersTotal: 20, StartedAt: new(metav1.NewTime(noon)), FinishedAt: new(metav1.NewTime(noon.Add(time.Hour)))}
+		for i := range 20 {
+			end := End{Position: i, Worker: fmt.Sprintf("t.n%d", i), Node: "n", Stored: 2}
+			if i < failed {
+				end.Reason, end.Message = "NoSpace", "it is full"
+			}
+			EndWorker(run, end)
+		}
+		Fail(run, End{Worker: WholeRun, Node: "-", Reason: reason.ResultsNotStored, Message: "the store is away"})
+		s := &v1alpha1.StorageBenchmarkStatus{Run: run}
+		Summarize(s, Pass{Generation: 1, Now: noon})
+		if got := conditions(s); !strings.Contains(got, "ResultsStored=False/ResultsNotStored") || !strings.Contains(got, "Failed=True") {
+			t.Errorf("%d workers failed: %s", failed, got)
+		}
+	}
+}
+
+// Only time in which the run was active counts, of which it has spec.timeout.
+func TestTheTimeInWhichARunIsActiveAddsUp(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		s := &v1alpha1.StorageBenchmarkStatus{Run: &v1alpha1.RunStatus{StartedAt: new(metav1.NewTime(noon))}}
+		now, want, active := noon, time.Duration(0), false
+		for range 100 {
+			passed := time.Duration(r.IntN(300)) * time.Second
+			now = now.Add(passed)
+			if active {
+				want += passed
+			}
+			active = r.IntN(2) == 0
+			Summarize(s, Pass{Generation: 1, Now: now, Outcome: Outcome{Reason: "X", Message: "x", Active: active}})
+			if got := Active(s.Run, now); got != want {
+				t.Fatalf("seed %d: active for %s, want %s", seed, got, want)
+			}
+		}
+	}
+}

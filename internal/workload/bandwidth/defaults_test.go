@@ -1,0 +1,9 @@
+package bandwidth
+
+import (
+	"testing"
+
+	"storagebench.io/storagebench/internal/workload/defaultstest"
+)
+
+func TestTheDefaultsAreTheAPIs(t *testing.T) { defaultstest.Check(t, "bandwidth", nil, decode) }

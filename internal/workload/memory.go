@@ -1,0 +1,53 @@
+package workload
+
+import (
+	"fmt"
+	"math/bits"
+
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// MaxMemory is what the programs and threads of a workload may allocate together. A
+// worker's memory limit is 2Gi by default; half of it is left to the worker itself and
+// to the page cache of what is measured, which the kernel counts as the worker's.
+const MaxMemory = 1 << 30
+
+// CheckMemory refuses a workload that may allocate more than MaxMemory. what says for
+// what, with the values; field is relative to the workload.
+func CheckMemory(field string, need uint64, what, remedy string) error {
+	if need <= MaxMemory {
+		return nil
+	}
+	return &trial.Failure{
+		Class: reason.LimitExceeded, Field: field,
+		Message: fmt.Sprintf("%s may allocate %s of memory, more than the limit of %s", what, Human(need), Human(MaxMemory)),
+		Remedy:  remedy,
+	}
+}
+
+// Product multiplies, and is the largest number there is if the product is larger.
+func Product(factors ...uint64) uint64 {
+	product := uint64(1)
+	for _, f := range factors {
+		high, low := bits.Mul64(product, f)
+		if high > 0 {
+			low = ^uint64(0)
+		}
+		product = low
+	}
+	return product
+}
+
+// Sum adds, and is the largest number there is if the sum is larger.
+func Sum(terms ...uint64) uint64 {
+	sum := uint64(0)
+	for _, t := range terms {
+		low, carry := bits.Add64(sum, t, 0)
+		if carry > 0 {
+			return ^uint64(0)
+		}
+		sum = low
+	}
+	return sum
+}
