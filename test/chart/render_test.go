@@ -78,6 +78,25 @@ func decode(t *testing.T, r io.Reader) objects {
 	}
 }
 
+func decodeFile(t *testing.T, path string) objects {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decode(t, bytes.NewReader(content))
+}
+
+// in are the objects of one namespace.
+func (o objects) in(namespace string) (found objects) {
+	for _, object := range o {
+		if object.GetNamespace() == namespace {
+			found = append(found, object)
+		}
+	}
+	return found
+}
+
 // get reads the only object of a kind into out and reports whether there is one.
 func (o objects) get(t *testing.T, kind, name string, out any) bool {
 	t.Helper()

@@ -17,12 +17,13 @@ import (
 const (
 	conditionsFile   = "../../docs/reference/conditions.md"
 	conditionsSource = "../../api/v1alpha1/condition_types.go"
+	reasonsSource    = "../../api/reason/reason.go"
 )
 
 func TestConditionsAndReasonsAreDocumented(t *testing.T) {
-	conditions, reasons := constants(t, conditionsSource)
+	conditions, reasons := constants(t, conditionsSource), constants(t, reasonsSource)
 	if len(conditions) == 0 || len(reasons) == 0 {
-		t.Fatalf("%s has %d conditions and %d reasons: this test looks for other names", conditionsSource, len(conditions), len(reasons))
+		t.Fatalf("there are %d conditions and %d reasons: this test looks for other names", len(conditions), len(reasons))
 	}
 	content, err := os.ReadFile(conditionsFile)
 	if err != nil {
@@ -46,8 +47,8 @@ func TestConditionsAndReasonsAreDocumented(t *testing.T) {
 	}
 }
 
-// constants returns the values of the constants that begin with Condition and Reason.
-func constants(t *testing.T, filename string) (conditions, reasons []string) {
+// constants returns the values of the string constants of a file.
+func constants(t *testing.T, filename string) (values []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), filename, nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -67,16 +68,11 @@ func constants(t *testing.T, filename string) (conditions, reasons []string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			switch {
-			case strings.HasPrefix(name.Name, "Condition"):
-				conditions = append(conditions, value)
-			case strings.HasPrefix(name.Name, "Reason"):
-				reasons = append(reasons, value)
-			}
+			values = append(values, value)
 		}
 		return true
 	})
-	return conditions, reasons
+	return values
 }
 
 type row struct{ name, text string }

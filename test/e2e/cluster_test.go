@@ -45,6 +45,7 @@ func TestMain(m *testing.M) {
 	ctrl.SetLogger(zap.New())
 	config, err := ctrl.GetConfig()
 	if err == nil {
+		config.QPS = -1 // many tests at the same time ask often
 		var scheme *runtime.Scheme
 		if scheme, err = controllers.Scheme(); err == nil {
 			api, err = client.New(config, client.Options{Scheme: scheme})
@@ -60,27 +61,48 @@ func TestMain(m *testing.M) {
 // patience bounds every wait. A run of these tests takes 10 to 40 s.
 var patience = wait.Patience{Every: 250 * time.Millisecond, AtMost: 4 * time.Minute}
 
-// lab is a namespace of a test's own.
+// lab is a namespace of a test's own, and a node, or several, that no other test uses.
 type lab struct {
 	t         *testing.T
 	ctx       context.Context
 	namespace string
+	// node is the first of nodes.
+	node  string
+	nodes []string
 }
 
-// newLab makes a namespace with a Pod Security level.
-func newLab(t *testing.T, level string) *lab {
+// newLab waits for a node and makes a namespace with a Pod Security level. A test has one,
+// and further namespaces from beside: who waits for nodes must not have any.
+func newLab(t *testing.T, level string, options ...option) *lab {
 	t.Helper()
+	l := &lab{t: t, ctx: t.Context()}
+	l.place(options)
+	l.newNamespace(level)
+	l.labelNodes()
+	return l
+}
+
+// beside makes another namespace with the same nodes.
+func (l *lab) beside(level string) *lab {
+	l.t.Helper()
+	other := &lab{t: l.t, ctx: l.ctx, node: l.node, nodes: l.nodes}
+	other.newNamespace(level)
+	return other
+}
+
+func (l *lab) newNamespace(level string) {
+	l.t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		GenerateName: "e2e-", Labels: map[string]string{"pod-security.kubernetes.io/enforce": level},
 	}}
-	if err := api.Create(t.Context(), ns); err != nil {
-		t.Fatal(err)
+	if err := api.Create(l.ctx, ns); err != nil {
+		l.t.Fatal(err)
 	}
-	l := &lab{t: t, ctx: t.Context(), namespace: ns.Name}
-	t.Cleanup(func() {
+	l.namespace = ns.Name
+	l.t.Cleanup(func() {
 		l.ctx = context.Background()
 		if err := api.Delete(l.ctx, ns); client.IgnoreNotFound(err) != nil { // a test may have deleted it
-			t.Error(err)
+			l.t.Error(err)
 		}
 		l.eventually("the namespace is gone", func() error {
 			if err := api.Get(l.ctx, client.ObjectKeyFromObject(ns), ns); !apierrors.IsNotFound(err) {
@@ -89,11 +111,10 @@ func newLab(t *testing.T, level string) *lab {
 			return nil
 		})
 	})
-	return l
 }
 
 // benchmark creates a benchmark: a second of 4 KiB random reads and writes, three
-// times, on one loop-ext4 volume on the first node.
+// times, on one loop-ext4 volume on the lab's node.
 func (l *lab) benchmark(name string, change func(*v1alpha1.StorageBenchmarkSpec)) *v1alpha1.StorageBenchmark {
 	l.t.Helper()
 	b := &v1alpha1.StorageBenchmark{
@@ -103,9 +124,10 @@ func (l *lab) benchmark(name string, change func(*v1alpha1.StorageBenchmarkSpec)
 			Workloads: []v1alpha1.Workload{fio("mixed", map[string]string{
 				"rw": "randrw", "bs": "4k", "iodepth": "4", "size": "32MiB", "runtime": "1s", "time_based": "1",
 			})},
-			Trials:  v1alpha1.Trials{Min: 3},
-			Results: v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: "default"}},
-			Timeout: &metav1.Duration{Duration: 10 * time.Minute},
+			Placement: v1alpha1.Placement{NodeSelector: l.selector()},
+			Trials:    v1alpha1.Trials{Min: 3},
+			Results:   v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: "default"}},
+			Timeout:   &metav1.Duration{Duration: 10 * time.Minute},
 		},
 	}
 	change(&b.Spec)
@@ -122,7 +144,7 @@ func volume(name, class string, mode corev1.PersistentVolumeMode) v1alpha1.Targe
 }
 
 func fio(name string, parameters map[string]string) v1alpha1.Workload {
-	return v1alpha1.Workload{Name: name, Fio: &v1alpha1.FioWorkload{Parameters: parameters}}
+	return v1alpha1.Workload{Name: name, Fio: &v1alpha1.FioWorkload{Parameters: v1alpha1.Texts(parameters)}}
 }
 
 // eventually repeats check until it returns nil.

@@ -9,12 +9,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/result"
 )
 
 // Every engine measures a file system in a Pod without privileges.
 func TestEveryEngineMeasuresAFileSystem(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, "restricted")
 	engines := []v1alpha1.Workload{
 		{Name: "preset", Fio: &v1alpha1.FioWorkload{Preset: "etcd"}},
@@ -31,7 +33,7 @@ func TestEveryEngineMeasuresAFileSystem(t *testing.T) {
 		s.Targets[0].StorageClass.Size = new(quantity("384Mi"))
 		s.Workloads, s.Trials.Min = engines, 1
 	})
-	l.ended(b, v1alpha1.ReasonFinished)
+	l.ended(b, reason.Finished)
 
 	// The operation that each is for comes first.
 	// bonnie++ gives no rate to a test of less than half a second, which of so small a
@@ -54,7 +56,7 @@ func TestEveryEngineMeasuresAFileSystem(t *testing.T) {
 		}
 	}
 	// NetApp's program makes the same of these settings, wherever it runs.
-	counts := l.trials(b, "ext4.node-a")["compatible.r001"].Metrics
+	counts := l.trials(b, l.worker("ext4"))["compatible.r001"].Metrics
 	if counts["original.create.count"].Value != 764 || counts["original.delete.count"].Value != 764 || counts["read.count"].Value != 243 || counts["append.count"].Value != 257 {
 		t.Errorf("PostMark's counts are %+v", counts)
 	}
@@ -62,14 +64,15 @@ func TestEveryEngineMeasuresAFileSystem(t *testing.T) {
 }
 
 func TestFioAndBandwidthMeasureADevice(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, "restricted")
 	b := l.benchmark("devices", func(s *v1alpha1.StorageBenchmarkSpec) {
 		s.Targets = []v1alpha1.Target{volume("raw", "loop-ext4", corev1.PersistentVolumeBlock)}
 		s.Workloads = append(s.Workloads, v1alpha1.Workload{Name: "stream", Bandwidth: &v1alpha1.BandwidthWorkload{Size: new(quantity("64Mi")), Depth: 2}})
 		s.Trials.Min = 1
 	})
-	l.ended(b, v1alpha1.ReasonFinished)
-	stream := l.trials(b, "raw.node-a")["stream.r001"]
+	l.ended(b, reason.Finished)
+	stream := l.trials(b, l.worker("raw"))["stream.r001"]
 	if stream.Outcome != result.Measured || stream.Metrics["write.bandwidth"].Value <= 0 || stream.Metrics["read.bandwidth"].Value <= 0 {
 		t.Errorf("%+v", stream.Metrics)
 	}
@@ -81,18 +84,20 @@ func TestFioAndBandwidthMeasureADevice(t *testing.T) {
 
 // What an engine cannot do on a device is said before anything is created.
 func TestEnginesThatNeedAFileSystemRefuseADevice(t *testing.T) {
+	t.Parallel()
 	for name, workload := range map[string]v1alpha1.Workload{
 		"postmark": {Name: "w", Postmark: &v1alpha1.PostmarkWorkload{}},
 		"filesync": {Name: "w", Filesync: &v1alpha1.FilesyncWorkload{}},
 		"bonnie":   {Name: "w", Bonnie: &v1alpha1.BonnieWorkload{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t, "restricted")
+			t.Parallel()
+			l := newLab(t, "restricted", refused)
 			b := l.benchmark("refused", func(s *v1alpha1.StorageBenchmarkSpec) {
 				s.Targets = []v1alpha1.Target{volume("raw", "loop-ext4", corev1.PersistentVolumeBlock)}
 				s.Workloads = []v1alpha1.Workload{workload}
 			})
-			says(t, l.await(b, v1alpha1.ReasonInvalidSpec).Message, "spec.workloads[w]."+name, "file system")
+			says(t, l.await(b, reason.InvalidSpec).Message, "spec.workloads[w]."+name, "file system")
 			l.nothingLeft()
 		})
 	}

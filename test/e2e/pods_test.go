@@ -8,30 +8,33 @@ import (
 	"strings"
 	"testing"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 )
 
 func TestANodeThatIsCordonedWhileABenchmarkWaitsForIt(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, "restricted")
 	first := l.benchmark("first", func(s *v1alpha1.StorageBenchmarkSpec) { s.Trials.Min = 8 })
-	l.measuring(first, "ext4.node-a", 1)
+	l.measuring(first, l.worker("ext4"), 1)
 	second := l.benchmark("second", func(*v1alpha1.StorageBenchmarkSpec) {})
-	l.await(second, v1alpha1.ReasonQueued)
+	l.await(second, reason.Queued)
 	t.Cleanup(func() {
 		l.ctx = context.Background()
-		l.cordon("node-a", false)
+		l.cordon(l.node, false)
 	})
-	l.cordon("node-a", true)
-	l.ended(first, v1alpha1.ReasonFinished)
-	says(t, l.await(second, v1alpha1.ReasonPodUnschedulable).Message, "spec.placement", "node-a", "unschedulable")
-	l.cordon("node-a", false)
-	l.ended(second, v1alpha1.ReasonFinished)
+	l.cordon(l.node, true)
+	l.ended(first, reason.Finished)
+	says(t, l.await(second, reason.PodUnschedulable).Message, "spec.placement", l.node, "unschedulable")
+	l.cordon(l.node, false)
+	l.ended(second, reason.Finished)
 	l.nothingLeft()
 }
 
@@ -45,7 +48,9 @@ func (l *lab) cordon(node string, unschedulable bool) {
 
 func TestAnImageThatNoNodeCanPull(t *testing.T) {
 	const flag, missing = "--worker-image=", "127.0.0.1:1/storagebench:none" // nobody listens there
-	l := newLab(t, "restricted")
+	l := newLab(t, "restricted", alone)
+	// The policy, like the flag, is the chart's; a chart with a wrong image has it in both.
+	l.unbind("storagebench-jobs")
 	good := l.operatorFlag(flag, missing)
 	restore := func() { l.operatorFlag(flag, good) }
 	t.Cleanup(func() {
@@ -53,11 +58,29 @@ func TestAnImageThatNoNodeCanPull(t *testing.T) {
 		restore()
 	})
 	b := l.benchmark("imageless", func(*v1alpha1.StorageBenchmarkSpec) {})
-	says(t, l.await(b, v1alpha1.ReasonImagePullFailed).Message, missing, "node-a", "chart's values")
+	says(t, l.await(b, reason.ImagePullFailed).Message, missing, l.node, "chart's values")
 	if err := api.Delete(l.ctx, b); err != nil {
 		t.Fatal(err)
 	}
 	l.nothingLeft()
+}
+
+// unbind takes an admission policy out of force until the test has ended.
+func (l *lab) unbind(name string) {
+	l.t.Helper()
+	binding := &admissionv1.ValidatingAdmissionPolicyBinding{}
+	if err := api.Get(l.ctx, types.NamespacedName{Name: name}, binding); err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(func() {
+		again := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: binding.Labels, Annotations: binding.Annotations}, Spec: binding.Spec}
+		if err := api.Create(context.Background(), again); err != nil {
+			l.t.Error(err)
+		}
+	})
+	if err := api.Delete(l.ctx, binding); err != nil {
+		l.t.Fatal(err)
+	}
 }
 
 // operatorFlag sets a flag of the operator, waits until the new one is alone, and

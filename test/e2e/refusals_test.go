@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/device/devicetest"
 	"storagebench.io/storagebench/internal/jobspec"
@@ -31,11 +32,12 @@ func says(t *testing.T, message string, wants ...string) {
 }
 
 func TestATargetThatIsTooSmall(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, "restricted")
 	b := l.benchmark("small", func(s *v1alpha1.StorageBenchmarkSpec) {
 		s.Workloads = append(s.Workloads, fio("huge", map[string]string{"rw": "write", "size": "2GiB"}))
 	})
-	c := l.ended(b, v1alpha1.ReasonTargetTooSmall)
+	c := l.ended(b, reason.TargetTooSmall)
 	says(t, c.Message, "spec.targets[ext4].storageClass.size", "2 GiB")
 	if len(b.Status.Summary) != 1 || b.Status.Summary[0].Trials != 3 {
 		t.Errorf("what the other workload measured is lost: %+v", b.Status.Summary)
@@ -44,22 +46,24 @@ func TestATargetThatIsTooSmall(t *testing.T) {
 }
 
 func TestAnEngineThatTheSeccompProfileRefuses(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, "restricted")
 	b := l.benchmark("uring", func(s *v1alpha1.StorageBenchmarkSpec) {
-		s.Workloads[0].Fio.Parameters["ioengine"] = "io_uring"
+		s.Workloads[0].Fio.Parameters["ioengine"] = v1alpha1.Text("io_uring")
 	})
-	c := l.ended(b, v1alpha1.ReasonEngineRefused)
+	c := l.ended(b, reason.EngineRefused)
 	says(t, c.Message, "spec.workloads[mixed].fio", "io_uring", "libaio")
 	l.nothingLeft()
 }
 
 func TestAVolumeThatCannotBeMade(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, "restricted")
 	b := l.benchmark("unmade", func(s *v1alpha1.StorageBenchmarkSpec) {
 		s.Targets = []v1alpha1.Target{volume("xfs", "loop-xfs", corev1.PersistentVolumeFilesystem)}
 		s.Targets[0].StorageClass.Size = new(resource.MustParse("64Mi")) // xfs needs 300
 	})
-	c := l.await(b, v1alpha1.ReasonVolumeNotReady)
+	c := l.await(b, reason.VolumeNotReady)
 	says(t, c.Message, "PersistentVolumeClaim", "300", "StorageClass")
 	if err := api.Delete(l.ctx, b); err != nil {
 		t.Fatal(err)
@@ -68,6 +72,7 @@ func TestAVolumeThatCannotBeMade(t *testing.T) {
 }
 
 func TestANamespaceThatHasNoRoomForThePod(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, "restricted")
 	quota := &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: "none"},
@@ -77,19 +82,20 @@ func TestANamespaceThatHasNoRoomForThePod(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := l.benchmark("crowded", func(*v1alpha1.StorageBenchmarkSpec) {})
-	says(t, l.await(b, v1alpha1.ReasonPodRejected).Message, "exceeded quota: none", "quota")
+	says(t, l.await(b, reason.PodRejected).Message, "exceeded quota: none", "quota")
 	if err := api.Delete(l.ctx, quota); err != nil {
 		t.Fatal(err)
 	}
 	// The Job controller tries again by itself.
-	l.ended(b, v1alpha1.ReasonFinished)
+	l.ended(b, reason.Finished)
 	l.nothingLeft()
 }
 
 func TestAPlanThatSomebodyReplacesIsNotRun(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, "restricted")
 	b := l.benchmark("tampered", func(s *v1alpha1.StorageBenchmarkSpec) { s.Trials.Min = 30 })
-	l.measuring(b, "ext4.node-a", 1)
+	l.measuring(b, l.worker("ext4"), 1)
 	plans := &corev1.ConfigMapList{}
 	if err := api.List(l.ctx, plans, client.InNamespace(l.namespace), client.MatchingLabels{jobspec.LabelBenchmark: b.Name}); err != nil || len(plans.Items) != 1 {
 		t.Fatalf("%v: %d plans", err, len(plans.Items))
@@ -104,7 +110,7 @@ func TestAPlanThatSomebodyReplacesIsNotRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.kill(l.namespace, map[string]string{jobspec.LabelBenchmark: b.Name}) // the next Pod reads it
-	c := l.ended(b, v1alpha1.ReasonPlanTampered)
+	c := l.ended(b, reason.PlanTampered)
 	says(t, c.Message, "digest", "ConfigMap")
 	if len(b.Status.Summary) != 1 || b.Status.Summary[0].Trials < 1 {
 		t.Errorf("what was measured before is lost: %+v", b.Status)
@@ -113,6 +119,7 @@ func TestAPlanThatSomebodyReplacesIsNotRun(t *testing.T) {
 }
 
 func TestAVolumeThatFillsUpInMidRun(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, "restricted")
 	claim := &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: "shared"},
@@ -125,13 +132,13 @@ func TestAVolumeThatFillsUpInMidRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := l.benchmark("filling", func(s *v1alpha1.StorageBenchmarkSpec) {
-		s.Targets = []v1alpha1.Target{{Name: "ext4", PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: "shared"}}}
+		s.Targets = []v1alpha1.Target{{Name: "ext4", PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: "shared", FSGroup: new(int64(65532))}}}
 		s.Workloads = []v1alpha1.Workload{fio("append", map[string]string{
 			"rw": "write", "bs": "64k", "size": "100MiB", "rate": "60m", "fallocate": "none", "unlink": "1", "direct": "1", "loops": "1",
 		})}
 		s.Trials.Min = 40
 	})
-	worker := l.measuring(b, "ext4.node-a", 1)
+	worker := l.measuring(b, l.worker("ext4"), 1)
 	filler := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: "filler"},
 		Spec: corev1.PodSpec{
@@ -147,9 +154,9 @@ func TestAVolumeThatFillsUpInMidRun(t *testing.T) {
 	if err := api.Create(l.ctx, filler); err != nil {
 		t.Fatal(err)
 	}
-	c := l.ended(b, v1alpha1.ReasonNoSpace)
+	c := l.ended(b, reason.NoSpace)
 	says(t, c.Message, "spec.targets[ext4]")
-	if len(b.Status.Summary) != 1 || b.Status.Summary[0].Trials < 1 || len(l.trials(b, "ext4.node-a")) < 2 {
+	if len(b.Status.Summary) != 1 || b.Status.Summary[0].Trials < 1 || len(l.trials(b, l.worker("ext4"))) < 2 {
 		t.Errorf("what was measured before is lost: %+v", b.Status)
 	}
 	for _, o := range []client.Object{filler, claim} {
@@ -164,27 +171,29 @@ func TestAVolumeThatFillsUpInMidRun(t *testing.T) {
 const hostTargets = "/var/lib/storagebench/targets"
 
 func TestADirectoryOfTheNode(t *testing.T) {
+	t.Parallel()
 	target := func(s *v1alpha1.StorageBenchmarkSpec) {
 		s.Targets = []v1alpha1.Target{{Name: "dir", HostPath: &v1alpha1.HostPathTarget{Path: hostTargets + "/e2e"}}}
 	}
 	forbidden := newLab(t, "baseline")
 	b := forbidden.benchmark("dir", target)
-	says(t, forbidden.await(b, v1alpha1.ReasonPodSecurityForbids).Message, "pod-security.kubernetes.io/enforce=privileged")
+	says(t, forbidden.await(b, reason.PodSecurityForbids).Message, "pod-security.kubernetes.io/enforce=privileged")
 
-	l := newLab(t, "privileged")
+	l := forbidden.beside("privileged")
+	l.onNode("ls", "/host") // makes the allowed directory, which a new node has not
 	missing := l.benchmark("missing", target)
-	says(t, l.await(missing, v1alpha1.ReasonVolumeNotReady).Message, hostTargets+"/e2e", "is not a directory")
+	says(t, l.ended(missing, reason.TargetUnusable).Message, "spec.targets[dir].hostPath.path", hostTargets+"/e2e", "no directory")
 	if err := api.Delete(l.ctx, missing); err != nil {
 		t.Fatal(err)
 	}
 	l.onNode("mkdir", "/host/e2e")
 	b = l.benchmark("dir", target)
-	l.ended(b, v1alpha1.ReasonFinished)
+	l.ended(b, reason.Finished)
 	l.onNode("rmdir", "/host/e2e") // it is as empty as it was
 	l.nothingLeft()
 }
 
-// onNode runs a program on node-a, as root, with hostTargets at /host.
+// onNode runs a program on the lab's node, as root, with hostTargets at /host.
 func (l *lab) onNode(program string, args ...string) {
 	l.t.Helper()
 	operator := &corev1.PodList{}
@@ -194,7 +203,7 @@ func (l *lab) onNode(program string, args ...string) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: program},
 		Spec: corev1.PodSpec{
-			NodeName: "node-a", RestartPolicy: corev1.RestartPolicyNever,
+			NodeName: l.node, RestartPolicy: corev1.RestartPolicyNever,
 			SecurityContext: &corev1.PodSecurityContext{RunAsUser: new(int64(0))},
 			Containers: []corev1.Container{{
 				Name: "admin", Image: operator.Items[0].Spec.Containers[0].Image, Command: append([]string{"/usr/bin/" + program}, args...),
@@ -224,6 +233,7 @@ func (l *lab) onNode(program string, args ...string) {
 }
 
 func TestADeviceOfTheNodeIsNotOverwrittenWhileItHoldsAFileSystem(t *testing.T) {
+	t.Parallel()
 	device := loopDevice(t, 256<<20)
 	run(t, "mkfs.ext4", "-q", device)
 	l := newLab(t, "privileged")
@@ -231,13 +241,17 @@ func TestADeviceOfTheNodeIsNotOverwrittenWhileItHoldsAFileSystem(t *testing.T) {
 		s.Targets = []v1alpha1.Target{{Name: "disk", BlockDevice: &v1alpha1.BlockDeviceTarget{Path: device, AllowDataDestruction: true}}}
 	}
 	b := l.benchmark("held", target)
-	c := l.ended(b, v1alpha1.ReasonTargetHoldsData)
+	c := l.ended(b, reason.TargetHoldsData)
 	says(t, c.Message, "spec.targets[disk].blockDevice", "ext4", "wipefs")
 	run(t, "e2fsck", "-fn", device) // it is as it was
 
+	// Without its signature it still holds somebody's data, until it is zeros.
 	run(t, "wipefs", "-qa", device)
+	b = l.benchmark("signless", target)
+	says(t, l.ended(b, reason.TargetHoldsData).Message, "spec.targets[disk].blockDevice", "zeros")
+	run(t, "blkdiscard", "--zeroout", device)
 	b = l.benchmark("free", target)
-	l.ended(b, v1alpha1.ReasonFinished)
+	l.ended(b, reason.Finished)
 	l.nothingLeft()
 }
 

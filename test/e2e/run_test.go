@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -14,12 +15,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/result"
 )
 
 func TestClassesModesAndNodes(t *testing.T) {
-	l := newLab(t, "restricted")
+	t.Parallel()
+	l := newLab(t, "restricted", nodes(2))
 	b := l.benchmark("matrix", func(s *v1alpha1.StorageBenchmarkSpec) {
 		s.Targets = []v1alpha1.Target{
 			volume("ext4", "loop-ext4", corev1.PersistentVolumeFilesystem),
@@ -32,7 +35,7 @@ func TestClassesModesAndNodes(t *testing.T) {
 		}})
 		s.Trials.Min = 2
 	})
-	l.ended(b, v1alpha1.ReasonFinished)
+	l.ended(b, reason.Finished)
 
 	seen := map[string]bool{}
 	for _, row := range b.Status.Summary {
@@ -64,11 +67,12 @@ func TestClassesModesAndNodes(t *testing.T) {
 	if len(seen) != 12 { // 3 targets × 2 nodes × 2 workloads
 		t.Errorf("rows: %v", seen)
 	}
-	// Per worker: 4 trials with their raw output, and a summary; plan.json and summary.json.
-	if got := l.stored(b); len(got) != 6*9+2 {
+	// Per worker: 4 trials with their raw output, a summary, and what of it was accepted;
+	// plan.json and summary.json.
+	if got := l.stored(b); len(got) != 6*10+2 {
 		t.Errorf("%d objects: %v", len(got), got)
 	}
-	for _, tr := range l.trials(b, "ext4.node-a") {
+	for _, tr := range l.trials(b, l.worker("ext4")) {
 		if tr.Outcome != result.Measured || tr.Raw == nil || tr.Attempt != 1 || len(tr.Command) == 0 || tr.DirectIO == nil {
 			t.Errorf("trial %s: %+v", tr.Trial.ID, tr)
 		}
@@ -77,6 +81,7 @@ func TestClassesModesAndNodes(t *testing.T) {
 }
 
 func TestAnExistingClaimIsMeasuredAndLeftAsItWas(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, "restricted")
 	claim := &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: "mine"},
@@ -90,11 +95,11 @@ func TestAnExistingClaimIsMeasuredAndLeftAsItWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	existing := func(s *v1alpha1.StorageBenchmarkSpec) {
-		s.Targets = []v1alpha1.Target{{Name: "mine", PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: "mine"}}}
+		s.Targets = []v1alpha1.Target{{Name: "mine", PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: "mine", FSGroup: new(int64(65532))}}}
 	}
 	for _, name := range []string{"first", "second"} { // the second finds the volume bound to a node
 		b := l.benchmark(name, existing)
-		l.ended(b, v1alpha1.ReasonFinished)
+		l.ended(b, reason.Finished)
 	}
 	if err := api.Get(l.ctx, client.ObjectKeyFromObject(claim), claim); err != nil || claim.Status.Phase != corev1.ClaimBound {
 		t.Errorf("the claim is not as it was: %v %+v", err, claim.Status)
@@ -106,25 +111,47 @@ func TestAnExistingClaimIsMeasuredAndLeftAsItWas(t *testing.T) {
 }
 
 func TestTwoBenchmarksTakeTurnsOnANode(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, "restricted")
 	first := l.benchmark("first", func(s *v1alpha1.StorageBenchmarkSpec) { s.Trials.Min = 6 })
-	l.measuring(first, "ext4.node-a", 1)
+	l.measuring(first, l.worker("ext4"), 1)
 	second := l.benchmark("second", func(*v1alpha1.StorageBenchmarkSpec) {})
-	if c := l.await(second, v1alpha1.ReasonQueued); !strings.Contains(c.Message, l.namespace+"/first") {
+	if c := l.await(second, reason.Queued); !strings.Contains(c.Message, "is used by the StorageBenchmark first") {
 		t.Error(c.Message)
 	}
-	l.ended(first, v1alpha1.ReasonFinished)
-	l.ended(second, v1alpha1.ReasonFinished)
-	if second.Status.Run.StartedAt.Before(first.Status.Run.FinishedAt) && second.Status.Run.StartedAt.Time.Add(1e9).Before(first.Status.Run.FinishedAt.Time) {
-		t.Errorf("they overlap: %v before %v", second.Status.Run.StartedAt, first.Status.Run.FinishedAt)
-	}
+	l.ended(first, reason.Finished)
+	l.ended(second, reason.Finished)
+	l.tookTurns("ext4", first, second)
 	l.nothingLeft()
 }
 
+// tookTurns checks that no trial of one benchmark was measured before the last of the other
+// had ended. (A run's times in status are whole seconds, and written a moment later.)
+func (l *lab) tookTurns(target string, first, second *v1alpha1.StorageBenchmark) {
+	l.t.Helper()
+	span := func(b *v1alpha1.StorageBenchmark) (from, to time.Time) {
+		for _, tr := range l.trials(b, l.worker(target)) {
+			if from.IsZero() || tr.StartedAt.Before(from) {
+				from = tr.StartedAt
+			}
+			if tr.EndedAt.After(to) {
+				to = tr.EndedAt
+			}
+		}
+		return from, to
+	}
+	from, to := span(first)
+	otherFrom, otherTo := span(second)
+	if from.IsZero() || otherFrom.IsZero() || from.Before(otherTo) && otherFrom.Before(to) {
+		l.t.Errorf("%s measured from %s to %s, %s from %s to %s", first.Name, from, to, second.Name, otherFrom, otherTo)
+	}
+}
+
 func TestDeletionInMidRunLeavesNothing(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, "restricted")
 	b := l.benchmark("gone", func(s *v1alpha1.StorageBenchmarkSpec) { s.Trials.Min = 60 })
-	l.measuring(b, "ext4.node-a", 1)
+	l.measuring(b, l.worker("ext4"), 1)
 	if err := api.Delete(l.ctx, b); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/test/faults"
@@ -22,24 +23,30 @@ import (
 var operatorPods = map[string]string{"app.kubernetes.io/name": "storagebench"}
 
 func TestTheOperatorIsKilledAndTheSettingsArePutBack(t *testing.T) {
-	l, device, before := newTunedLab(t)
+	l, device, before := newTunedLab(t, alone)
 	kill := func(when string) {
 		l.kill(operatorNamespace, operatorPods)
 		faults.Injected(t, "the operator is killed "+when)
 	}
 	b := l.benchmark("operator", tuned(device, 3))
 	l.eventually("the node is on record", func() error {
-		if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); err != nil || b.Status.Run == nil || len(b.Status.Run.Unrestored) == 0 {
-			return fmt.Errorf("%v %+v", err, b.Status)
+		records := &v1alpha1.NodeRestoreList{}
+		if err := api.List(l.ctx, records); err != nil {
+			return err
 		}
-		return nil
+		for i := range records.Items {
+			if records.Items[i].Spec.Benchmark.UID == b.UID {
+				return nil
+			}
+		}
+		return fmt.Errorf("records: %+v", records.Items)
 	})
 	kill("when the node is on record")
 	l.changed(device, before)
 	kill("with the settings changed")
 	l.kill(l.namespace, map[string]string{jobspec.LabelBenchmark: b.Name})
 	kill("together with the worker")
-	l.ended(b, v1alpha1.ReasonFinished)
+	l.ended(b, reason.Finished)
 	l.asBefore(b, device, before)
 	l.nothingLeft()
 
@@ -71,9 +78,7 @@ func (l *lab) failNode(node string, flags ...string) {
 		if err := api.Get(l.ctx, types.NamespacedName{Name: node}, n); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
-			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-		}) {
+		if ready(n) {
 			return fmt.Errorf("it is ready")
 		}
 		return nil
@@ -82,32 +87,29 @@ func (l *lab) failNode(node string, flags ...string) {
 }
 
 func TestAKubeletIsKilledAndTheSettingsArePutBack(t *testing.T) {
+	t.Parallel()
 	for name, flags := range map[string][]string{"the kubelet is killed": {"--keep-pods"}, "the node is killed with its Pods": nil} {
 		t.Run(name, func(t *testing.T) {
-			l, device, before := newTunedLab(t)
+			t.Parallel()
+			l, device, before := newTunedLab(t, disposable)
 			b := l.benchmark("kubelet", tuned(device, 2))
 			l.changed(device, before)
-			l.failNode("node-a", flags...)
+			l.failNode(l.node, flags...)
 			faults.Injected(t, name)
-			l.ended(b, v1alpha1.ReasonFinished)
+			l.ended(b, reason.Finished)
 			l.asBefore(b, device, before)
 			l.nothingLeft()
 		})
 	}
 }
 
-// What a node that is away has changed is put back when it is here again, and until
-// then the benchmark is kept.
+// What a node that is away has changed is put back when it is here again. Its record says so
+// until then; the benchmark does not wait for it.
 func TestANodeIsAwayWhenTheSettingsAreToBePutBack(t *testing.T) {
-	l, device, before := newTunedLab(t)
-	node := "node-a" // but not the operator's, or there is nobody to say it
-	if operatorNode(l) == node {
-		node = "node-b"
-	}
-	b := l.benchmark("away", func(s *v1alpha1.StorageBenchmarkSpec) {
-		tuned(device, 50)(s)
-		s.Placement.NodeSelector = map[string]string{corev1.LabelHostname: node}
-	})
+	t.Parallel()
+	l, device, before := newTunedLab(t, disposable)
+	node := l.node
+	b := l.benchmark("away", tuned(device, 50))
 	l.changed(device, before)
 	t.Cleanup(func() { cluster(t, "node-start", node) })
 	cluster(t, "node-stop", node)
@@ -115,13 +117,16 @@ func TestANodeIsAwayWhenTheSettingsAreToBePutBack(t *testing.T) {
 	if err := api.Delete(l.ctx, b); err != nil {
 		t.Fatal(err)
 	}
-	l.eventually("the condition says that the node is away", func() error {
-		if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); err != nil {
+	l.eventually("the benchmark is gone, and the node's record says that the node is away", func() error {
+		if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); client.IgnoreNotFound(err) != nil || err == nil {
+			return fmt.Errorf("%v %+v", err, b.Status.Conditions)
+		}
+		record := &v1alpha1.NodeRestore{}
+		if err := api.Get(l.ctx, types.NamespacedName{Name: node}, record); err != nil {
 			return err
 		}
-		c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionTunablesRestored)
-		if c == nil || c.Status != metav1.ConditionFalse || c.Reason != v1alpha1.ReasonNodeAway || !strings.Contains(c.Message, node) {
-			return fmt.Errorf("%+v", c)
+		if record.Status.Phase != v1alpha1.RestoreNodeAway || !strings.Contains(record.Status.Message, node) {
+			return fmt.Errorf("%+v", record.Status)
 		}
 		return nil
 	})
@@ -131,17 +136,8 @@ func TestANodeIsAwayWhenTheSettingsAreToBePutBack(t *testing.T) {
 	l.nothingLeft()
 }
 
-// operatorNode is the node on which the operator runs.
-func operatorNode(l *lab) string {
-	l.t.Helper()
-	pods := &corev1.PodList{}
-	if err := api.List(l.ctx, pods, client.InNamespace(operatorNamespace), client.MatchingLabels(operatorPods)); err != nil || len(pods.Items) == 0 {
-		l.t.Fatalf("%d Pods of the operator: %v", len(pods.Items), err)
-	}
-	return pods.Items[0].Spec.NodeName
-}
-
 func TestANamespaceIsDeletedAndTheSettingsArePutBack(t *testing.T) {
+	t.Parallel()
 	l, device, before := newTunedLab(t)
 	b := l.benchmark("namespace", tuned(device, 50))
 	l.changed(device, before)
@@ -155,21 +151,19 @@ func TestANamespaceIsDeletedAndTheSettingsArePutBack(t *testing.T) {
 }
 
 func TestTwoBenchmarksWantTheSettingsOfOneNode(t *testing.T) {
+	t.Parallel()
 	l, device, before := newTunedLab(t)
 	first := l.benchmark("first", tuned(device, 2))
 	second := l.benchmark("second", tuned(device, 2))
 	faults.Injected(t, "two benchmarks on one node")
-	l.ended(first, v1alpha1.ReasonFinished)
-	l.ended(second, v1alpha1.ReasonFinished)
+	l.ended(first, reason.Finished)
+	l.ended(second, reason.Finished)
 	l.asBefore(first, device, before)
 	l.asBefore(second, device, before)
-	a, b := first.Status.Run, second.Status.Run
-	if a.StartedAt.Before(b.FinishedAt) && b.StartedAt.Before(a.FinishedAt) {
-		t.Errorf("the one ran from %s to %s, the other from %s to %s", a.StartedAt, a.FinishedAt, b.StartedAt, b.FinishedAt)
-	}
+	l.tookTurns("disk", first, second)
 	// Neither began with what the other had set.
 	for _, benchmark := range []*v1alpha1.StorageBenchmark{first, second} {
-		for id, tr := range l.trials(benchmark, "disk.node-a") {
+		for id, tr := range l.trials(benchmark, l.worker("disk")) {
 			for _, s := range tr.Tunables {
 				if s.Before == s.Asked {
 					t.Errorf("%s of %s: %+v", id, benchmark.Name, s)
@@ -181,13 +175,14 @@ func TestTwoBenchmarksWantTheSettingsOfOneNode(t *testing.T) {
 }
 
 func TestAValueThatTheKernelRefusesChangesNoSettings(t *testing.T) {
+	t.Parallel()
 	l, device, before := newTunedLab(t)
 	b := l.benchmark("refused", func(s *v1alpha1.StorageBenchmarkSpec) {
 		tuned(device, 1)(s)
-		s.Variants[1].Tunables[1].Value = "10240" // more than a disk without a scheduler takes
+		s.Variants[1].Tunables[1].Value = v1alpha1.Text("10240") // more than a disk without a scheduler takes
 	})
 	faults.Injected(t, "the kernel refuses a value")
-	says(t, l.ended(b, v1alpha1.ReasonTunableNotApplied).Message, "spec.variants[no-flush].tunables")
+	says(t, l.ended(b, reason.TunableNotApplied).Message, "spec.variants[no-flush].tunables")
 	faults.Compare(t, before, readQueue(t, device))
 	if c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionTunablesRestored); c == nil || c.Status != metav1.ConditionTrue {
 		t.Errorf("TunablesRestored is %+v", c)

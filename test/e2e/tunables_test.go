@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/test/faults"
@@ -35,10 +36,10 @@ func readQueue(t *testing.T, device string) queue {
 }
 
 // newTunedLab is a lab that may change the settings of a device of its own.
-func newTunedLab(t *testing.T) (l *lab, device string, before queue) {
+func newTunedLab(t *testing.T, options ...option) (l *lab, device string, before queue) {
 	t.Helper()
 	device = loopDevice(t, 64<<20)
-	return newLab(t, "privileged"), device, readQueue(t, device)
+	return newLab(t, "privileged", options...), device, readQueue(t, device)
 }
 
 // tuned measures writes with a flush each on a device, as it is and with settings of
@@ -52,7 +53,7 @@ func tuned(device string, trials int32) func(*v1alpha1.StorageBenchmarkSpec) {
 		s.Variants = []v1alpha1.Variant{
 			{Name: "flush"},
 			{Name: "no-flush", AcceptDataLoss: true, Tunables: []v1alpha1.Tunable{
-				{Name: "block.queue.write_cache", Value: "write through"}, {Name: "block.queue.nr_requests", Value: "64"},
+				{Name: "block.queue.write_cache", Value: v1alpha1.Text("write through")}, {Name: "block.queue.nr_requests", Value: v1alpha1.Text("64")},
 			}},
 		}
 		s.Trials.Min = trials
@@ -63,7 +64,7 @@ func tuned(device string, trials int32) func(*v1alpha1.StorageBenchmarkSpec) {
 // says so.
 func (l *lab) asBefore(b *v1alpha1.StorageBenchmark, device string, before queue) {
 	l.t.Helper()
-	if c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionTunablesRestored); c == nil || c.Reason != v1alpha1.ReasonRestored {
+	if c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionTunablesRestored); c == nil || c.Reason != reason.Restored {
 		l.t.Errorf("TunablesRestored is %+v", c)
 	}
 	faults.Compare(l.t, before, readQueue(l.t, device))
@@ -89,15 +90,29 @@ func (l *lab) gone(b *v1alpha1.StorageBenchmark) {
 		}
 		return nil
 	})
+	// The settings of its nodes are not its affair any more, but the operator's.
+	l.eventually("its nodes are restored", func() error {
+		records := &v1alpha1.NodeRestoreList{}
+		if err := api.List(l.ctx, records); err != nil {
+			return err
+		}
+		for i := range records.Items {
+			if r := &records.Items[i]; r.Spec.Benchmark.Namespace == b.Namespace && r.Spec.Benchmark.Name == b.Name {
+				return fmt.Errorf("%s: %+v", r.Name, r.Status)
+			}
+		}
+		return nil
+	})
 }
 
 func TestTunablesAreMeasuredAndPutBack(t *testing.T) {
+	t.Parallel()
 	l, device, before := newTunedLab(t)
 	b := l.benchmark("flushes", tuned(device, 2))
-	l.ended(b, v1alpha1.ReasonFinished)
+	l.ended(b, reason.Finished)
 	l.asBefore(b, device, before)
 	flushes := map[string]float64{}
-	for id, tr := range l.trials(b, "disk.node-a") {
+	for id, tr := range l.trials(b, l.worker("disk")) {
 		flushes[tr.Trial.Variant] += tr.Metrics["device.flush.count"].Value
 		for _, s := range tr.Tunables {
 			if !s.Restored || s.On != filepath.Base(device) || s.During != s.Asked {
@@ -118,22 +133,24 @@ func TestTunablesAreMeasuredAndPutBack(t *testing.T) {
 }
 
 func TestTheSettingsOfAWorkerThatIsKilledArePutBack(t *testing.T) {
+	t.Parallel()
 	l, device, before := newTunedLab(t)
 	b := l.benchmark("killed", tuned(device, 3))
 	for stored := 1; stored <= 2; stored++ {
-		l.measuring(b, "disk.node-a", stored)
+		l.measuring(b, l.worker("disk"), stored)
 		l.kill(l.namespace, map[string]string{jobspec.LabelBenchmark: b.Name})
 		faults.Injected(t, "a worker's Pod is killed")
 	}
-	l.ended(b, v1alpha1.ReasonFinished)
+	l.ended(b, reason.Finished)
 	l.asBefore(b, device, before)
-	if n := len(l.trials(b, "disk.node-a")); n != 6 {
+	if n := len(l.trials(b, l.worker("disk"))); n != 6 {
 		t.Errorf("%d trials", n)
 	}
 	l.nothingLeft()
 }
 
 func TestDeletionInMidRunPutsTheSettingsBackFirst(t *testing.T) {
+	t.Parallel()
 	l, device, before := newTunedLab(t)
 	b := l.benchmark("deleted", tuned(device, 50))
 	l.changed(device, before)
@@ -147,24 +164,26 @@ func TestDeletionInMidRunPutsTheSettingsBackFirst(t *testing.T) {
 }
 
 func TestNothingIsChangedWithoutConsent(t *testing.T) {
-	device := loopDevice(t, 64<<20)
-	before := readQueue(t, device)
+	t.Parallel()
 	for name, c := range map[string]struct {
 		level  string
 		change func(*v1alpha1.StorageBenchmarkSpec)
 		reason string
 	}{
 		"of the policy": {"privileged", func(s *v1alpha1.StorageBenchmarkSpec) {
-			s.Variants[1].Tunables = append(s.Variants[1].Tunables, v1alpha1.Tunable{Name: "vm.dirty_ratio", Value: "50"})
-		}, v1alpha1.ReasonTunableNotPermitted},
-		"of the benchmark": {"privileged", func(s *v1alpha1.StorageBenchmarkSpec) { s.Variants[1].AcceptDataLoss = false }, v1alpha1.ReasonInvalidSpec},
-		"of Pod Security":  {"restricted", func(*v1alpha1.StorageBenchmarkSpec) {}, v1alpha1.ReasonPodSecurityForbids},
+			s.Variants[1].Tunables = append(s.Variants[1].Tunables, v1alpha1.Tunable{Name: "vm.dirty_ratio", Value: v1alpha1.Text("50")})
+		}, reason.TunableNotPermitted},
+		"of the benchmark": {"privileged", func(s *v1alpha1.StorageBenchmarkSpec) { s.Variants[1].AcceptDataLoss = false }, reason.InvalidSpec},
+		"of Pod Security":  {"restricted", func(*v1alpha1.StorageBenchmarkSpec) {}, reason.PodSecurityForbids},
 		"for a mere directory": {"baseline", func(s *v1alpha1.StorageBenchmarkSpec) {
 			s.Targets = []v1alpha1.Target{volume("ext4", "loop-ext4", "Filesystem")}
-		}, v1alpha1.ReasonPodSecurityForbids},
+		}, reason.PodSecurityForbids},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t, c.level)
+			t.Parallel()
+			device := loopDevice(t, 64<<20)
+			before := readQueue(t, device)
+			l := newLab(t, c.level, refused)
 			b := l.benchmark("refused", func(s *v1alpha1.StorageBenchmarkSpec) { tuned(device, 1)(s); c.change(s) })
 			says(t, l.await(b, c.reason).Message, "spec.")
 			if got := readQueue(t, device); fmt.Sprint(got) != fmt.Sprint(before) {

@@ -11,13 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/device/devicetest"
 	"storagebench.io/storagebench/internal/runner/journal"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/test/wait"
 )
 
-var patience = wait.Patience{Every: 2 * time.Millisecond, AtMost: 30 * time.Second}
+var patience = wait.Patience{Every: 2 * time.Millisecond, AtMost: 2 * time.Minute}
 
 // A worker is killed at each step, the first, second and third time that it comes
 // there: each is at another of the three settings.
@@ -103,7 +104,7 @@ func TestVarIsFullBeforeAnythingIsChanged(t *testing.T) {
 	}
 	Injected(t, "/var is full")
 	r := b.ended(b.start("", 0, nothing))
-	if r.Failure == nil || r.Failure.Class != trial.TunableNotApplied || r.Failure.Remedy == "" || r.Failure.Field != "spec.variants[tuned]" || !r.Restored {
+	if r.Failure == nil || r.Failure.Class != reason.TunableNotApplied || r.Failure.Remedy == "" || r.Failure.Field != "spec.variants[tuned]" || !r.Restored {
 		t.Errorf("%+v", r)
 	}
 	Compare(t, b.before, settings(t, b.order.Device))
@@ -118,7 +119,7 @@ func TestVarFillsUpInMidRun(t *testing.T) {
 			r := b.ended(b.start(step, 3, fill))
 			Injected(t, fmt.Sprintf("/var fills up at %s", step))
 			// It says that it could not keep its journal, or has done without.
-			if !r.Restored && (r.Failure == nil || r.Failure.Class != trial.TunablesNotRestored) {
+			if !r.Restored && (r.Failure == nil || r.Failure.Class != reason.TunablesNotRestored) {
 				t.Errorf("%+v", r)
 			}
 			Compare(t, b.before, settings(t, b.order.Device))
@@ -133,16 +134,16 @@ func TestVarFillsUpInMidRun(t *testing.T) {
 func TestTheJournalIsReadOnlyBeforeAnythingIsChanged(t *testing.T) {
 	b := newBed(t)
 	b.onItsOwn()
-	if err := coverReadOnly(b.order.Journal); err != nil {
+	if err := makeReadOnly(b.order.Journal); err != nil {
 		t.Fatal(err)
 	}
 	Injected(t, "the journal is read-only")
 	r := b.ended(b.start("", 0, nothing))
-	if r.Failure == nil || r.Failure.Class != trial.TunableNotApplied || r.Failure.Remedy == "" {
+	if r.Failure == nil || r.Failure.Class != reason.TunableNotApplied || r.Failure.Remedy == "" {
 		t.Errorf("%+v", r)
 	}
 	Compare(t, b.before, settings(t, b.order.Device))
-	devicetest.Run(t, "umount", b.order.Journal)
+	devicetest.Run(t, "mount", "-o", "remount,bind,rw", b.order.Journal)
 	b.asBefore()
 }
 
@@ -153,11 +154,11 @@ func TestTheJournalBecomesReadOnlyInMidRun(t *testing.T) {
 			b.onItsOwn()
 			r := b.ended(b.start(step, 3, readOnly))
 			Injected(t, fmt.Sprintf("the journal becomes read-only at %s", step))
-			if r.Restored || r.Failure == nil || r.Failure.Class != trial.TunablesNotRestored || !strings.Contains(r.Failure.Message, "read-only") {
+			if r.Restored || r.Failure == nil || r.Failure.Class != reason.TunablesNotRestored || !strings.Contains(r.Failure.Message, "read-only") {
 				t.Errorf("%+v", r)
 			}
 			Compare(t, b.before, settings(t, b.order.Device))
-			devicetest.Run(t, "umount", b.order.Journal)
+			devicetest.Run(t, "mount", "-o", "remount,bind,rw", b.order.Journal)
 			b.asBefore()
 		})
 	}
@@ -172,7 +173,7 @@ func TestTheKernelRefusesAValue(t *testing.T) {
 	}
 	r := b.ended(b.start("", 0, nothing))
 	Injected(t, "a value is refused")
-	if r.Failure == nil || r.Failure.Class != trial.TunableNotApplied || !strings.Contains(r.Failure.Field, "tuned") || !strings.Contains(r.Failure.Message, "nr_requests") || !r.Restored {
+	if r.Failure == nil || r.Failure.Class != reason.TunableNotApplied || !strings.Contains(r.Failure.Field, "tuned") || !strings.Contains(r.Failure.Message, "nr_requests") || !r.Restored {
 		t.Errorf("%+v", r)
 	}
 	Compare(t, b.before, settings(t, b.order.Device))
@@ -183,7 +184,7 @@ func TestAValueIsAcceptedAndNotTaken(t *testing.T) {
 	b := newBed(t)
 	r := b.ended(b.start(journal.AfterWrite, 1, undo))
 	Injected(t, "a value is accepted and not taken")
-	if r.Failure == nil || r.Failure.Class != trial.TunableNotApplied || !strings.Contains(r.Failure.Message, "write_cache") || !r.Restored {
+	if r.Failure == nil || r.Failure.Class != reason.TunableNotApplied || !strings.Contains(r.Failure.Message, "write_cache") || !r.Restored {
 		t.Errorf("%+v", r)
 	}
 	Compare(t, b.before, settings(t, b.order.Device))
@@ -201,7 +202,7 @@ func TestSomebodyElseChangesASettingMeanwhile(t *testing.T) {
 	}
 	Injected(t, "somebody else changes a setting")
 	r := b.ended(cmd)
-	if r.Restored || r.Failure == nil || r.Failure.Class != trial.TunablesNotRestored || !strings.Contains(r.Failure.Message, "somebody else") {
+	if r.Restored || r.Failure == nil || r.Failure.Class != reason.TunablesNotRestored || !strings.Contains(r.Failure.Message, "somebody else") {
 		t.Errorf("%+v", r)
 	}
 	if now := settings(t, b.order.Device)["nr_requests"]; now != meddled {
@@ -210,7 +211,7 @@ func TestSomebodyElseChangesASettingMeanwhile(t *testing.T) {
 	if out, complete := b.restore(); complete || !strings.Contains(out, "somebody else") {
 		t.Errorf("restore says %s", out)
 	}
-	if r := b.ended(b.start("", 0, nothing)); r.Failure == nil || r.Failure.Class != trial.TunablesNotRestored || r.Stored != 0 {
+	if r := b.ended(b.start("", 0, nothing)); r.Failure == nil || r.Failure.Class != reason.TunablesNotRestored || r.Stored != 0 {
 		t.Errorf("another worker has begun: %+v", r)
 	}
 	if out, complete := b.restore("--forget"); !complete {
@@ -235,7 +236,7 @@ func TestTwoWorkersWantTheSameNode(t *testing.T) {
 	}
 	r := second.ended(second.start("", 0, nothing))
 	Injected(t, "two workers on one node")
-	if r.Failure == nil || r.Failure.Class != trial.TunableNotApplied || !strings.Contains(r.Failure.Message, "another storagebench") {
+	if r.Failure == nil || r.Failure.Class != reason.TunableNotApplied || !strings.Contains(r.Failure.Message, "another storagebench") {
 		t.Errorf("the second: %+v", r)
 	}
 	if r := b.ended(first); r.Failure != nil || !r.Restored || r.Stored != 4 {
@@ -263,7 +264,7 @@ func TestTheJournalIsDamaged(t *testing.T) {
 	if out, complete := b.restore(); complete || !strings.Contains(out, "is damaged") {
 		t.Errorf("restore says %s", out)
 	}
-	if r := b.ended(b.start("", 0, nothing)); r.Failure == nil || r.Failure.Class != trial.TunablesNotRestored || r.Stored != 0 {
+	if r := b.ended(b.start("", 0, nothing)); r.Failure == nil || r.Failure.Class != reason.TunablesNotRestored || r.Stored != 0 {
 		t.Errorf("a worker has begun: %+v", r)
 	}
 	for name, value := range settings(t, b.order.Device) {

@@ -110,7 +110,7 @@ func (o order) happen() {
 	case fill:
 		err = fillUp(filepath.Join(o.Journal, "other"))
 	case readOnly:
-		err = coverReadOnly(o.Journal)
+		err = makeReadOnly(o.Journal)
 	case undo:
 		err = os.WriteFile(queueFile(o.Device, "write_cache"), []byte("write back"), 0)
 	}
@@ -119,13 +119,9 @@ func (o order) happen() {
 	}
 }
 
-// coverReadOnly mounts a directory over itself, read-only: who has files open in it does
-// not keep it from that, as with a file system that an error has made so. Unmounting it
-// takes it back.
-func coverReadOnly(dir string) error {
-	if err := syscall.Mount(dir, dir, "", syscall.MS_BIND, ""); err != nil {
-		return err
-	}
+// makeReadOnly makes the mount of a directory read-only, as an error makes a file system.
+// Unlike a mount over it, that reaches who has opened the directory before.
+func makeReadOnly(dir string) error {
 	return syscall.Mount("", dir, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
 }
 

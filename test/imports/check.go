@@ -65,6 +65,9 @@ func refused(rule Rule, imported string) string {
 	first, _, _ := strings.Cut(imported, "/")
 	switch {
 	case isOwn:
+		if own == Vocabulary {
+			return ""
+		}
 		if !slices.ContainsFunc(rule.Own, func(allowed string) bool { return matches(allowed, own) }) {
 			return "its rule does not name that package"
 		}

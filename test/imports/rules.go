@@ -17,17 +17,22 @@ type Rule struct {
 // Module is the path of this module.
 const Module = "storagebench.io/storagebench"
 
+// Vocabulary is the package of words that every package may import.
+const Vocabulary = "api/reason"
+
 var (
 	kubernetesTypes = []string{"k8s.io/api/", "k8s.io/apimachinery/"}
 	// kubernetes is what a bare package must not depend on.
-	kubernetes = []string{"k8s.io/", "sigs.k8s.io/", Module + "/api/", Module + "/controllers"}
-	system     = []string{"golang.org/x/sys/"}
+	kubernetes          = []string{"k8s.io/", "sigs.k8s.io/", Module + "/api/v1alpha1", Module + "/controllers"}
+	system              = []string{"golang.org/x/sys/"}
+	controllerFramework = []string{"k8s.io/", "sigs.k8s.io/controller-runtime", "github.com/go-logr/logr"}
 )
 
 // Rules is the allow-list. A new package, or a new edge, is added here, in the
 // commit that adds it, so that it is seen in review.
 var Rules = []Rule{
 	// The API and the contract between operator and runner.
+	{Path: "api/reason", Pure: true, Bare: true}, // the vocabulary: everybody may import it
 	{Path: "api/v1alpha1", Foreign: kubernetesTypes},
 	{Path: "internal/trial", Pure: true, Bare: true},
 	{Path: "internal/histogram", Pure: true, Bare: true},
@@ -36,19 +41,19 @@ var Rules = []Rule{
 	{Path: "internal/suggest", Pure: true, Bare: true}, // did you mean
 
 	// The pure middle.
-	{Path: "internal/plan", Own: []string{"api/v1alpha1", "internal/trial"}, Foreign: kubernetesTypes, Pure: true},
+	{Path: "internal/plan", Own: []string{"api/v1alpha1", "internal/suggest", "internal/trial"}, Foreign: kubernetesTypes, Pure: true},
 	{Path: "internal/policy", Own: []string{"api/v1alpha1", "internal/trial"}, Foreign: kubernetesTypes, Pure: true},
 	{Path: "internal/jobspec", Own: []string{"internal/trial"}, Foreign: kubernetesTypes, Pure: true},
-	{Path: "internal/progress", Own: []string{"internal/trial", "internal/result"}, Pure: true, Bare: true},
+	{Path: "internal/progress", Pure: true, Bare: true},
 	{Path: "internal/stats", Own: []string{"internal/trial", "internal/result", "internal/histogram"}, Pure: true, Bare: true},
 	{Path: "internal/report", Own: []string{"internal/result"}, Pure: true, Bare: true},
 	{
 		Path: "internal/importer",
-		Own:  []string{"internal/trial", "internal/result", "internal/stats", "internal/workload/fio", "internal/workload/bonnie", "internal/workload/iozone"},
+		Own:  []string{"internal/suggest", "internal/trial", "internal/result", "internal/stats", "internal/workload/fio", "internal/workload/bonnie", "internal/workload/iozone"},
 		Pure: true, Bare: true,
 	},
-	{Path: "internal/compare", Own: []string{"internal/result", "internal/report"}, Pure: true, Bare: true},
-	{Path: "internal/status", Own: []string{"api/v1alpha1", "internal/result", "internal/report"}, Foreign: kubernetesTypes, Pure: true},
+	{Path: "internal/compare", Own: []string{"internal/result", "internal/report", "internal/suggest"}, Pure: true, Bare: true},
+	{Path: "internal/status", Own: []string{"api/v1alpha1", "internal/progress", "internal/report", "internal/result", "internal/trial"}, Foreign: kubernetesTypes, Pure: true},
 
 	// Stores of results. The S3 SDK is in one place.
 	{Path: "internal/store", Own: []string{"internal/trial", "internal/result"}, Bare: true},
@@ -62,25 +67,26 @@ var Rules = []Rule{
 	{Path: "internal/device/devicetest"}, // for tests
 	{Path: "internal/environment", Own: []string{"internal/device", "internal/trial", "internal/result"}, Foreign: append([]string{"github.com/prometheus/procfs"}, system...), Bare: true},
 	{Path: "internal/observe", Own: []string{"internal/result"}, Bare: true},
-	{Path: "internal/workload", Own: []string{"internal/device", "internal/trial", "internal/result"}, Bare: true},
+	{Path: "internal/workload", Own: []string{"internal/device", "internal/trial", "internal/result", "internal/suggest"}, Bare: true},
+	{Path: "internal/workload/defaultstest", Own: []string{"config/crd"}, Foreign: []string{"sigs.k8s.io/yaml"}}, // for tests
 	{Path: "internal/workload/tool", Bare: true},
 	{Path: "internal/workload/native", Foreign: system, Bare: true},
-	{Path: "internal/workload/engines", Own: []string{"internal/trial", "internal/workload", "internal/workload/bonnie", "internal/workload/bandwidth", "internal/workload/filesync", "internal/workload/fio", "internal/workload/iozone", "internal/workload/postmark"}, Bare: true},
+	{Path: "internal/workload/engines", Own: []string{"internal/suggest", "internal/trial", "internal/workload", "internal/workload/bonnie", "internal/workload/bandwidth", "internal/workload/filesync", "internal/workload/fio", "internal/workload/iozone", "internal/workload/postmark"}, Bare: true},
 	{
 		Path:    "internal/workload/postmark",
-		Own:     []string{"internal/workload", "internal/workload/native", "internal/trial", "internal/result", "internal/histogram"},
+		Own:     []string{"internal/workload", "internal/workload/native", "internal/suggest", "internal/trial", "internal/result", "internal/histogram"},
 		Foreign: system,
 		Bare:    true,
 	},
 	{
 		Path:    "internal/workload/bandwidth",
-		Own:     []string{"internal/workload", "internal/workload/native", "internal/device", "internal/trial", "internal/result", "internal/histogram"},
+		Own:     []string{"internal/workload", "internal/workload/native", "internal/device", "internal/suggest", "internal/trial", "internal/result", "internal/histogram"},
 		Foreign: system,
 		Bare:    true,
 	},
 	{
 		Path:    "internal/workload/filesync",
-		Own:     []string{"internal/workload", "internal/workload/native", "internal/trial", "internal/result", "internal/histogram"},
+		Own:     []string{"internal/workload", "internal/workload/native", "internal/suggest", "internal/trial", "internal/result", "internal/histogram"},
 		Foreign: system,
 		Bare:    true,
 	},
@@ -92,7 +98,7 @@ var Rules = []Rule{
 	},
 	{
 		Path: "internal/workload/iozone",
-		Own:  []string{"internal/workload", "internal/workload/tool", "internal/device", "internal/trial", "internal/result"},
+		Own:  []string{"internal/workload", "internal/workload/tool", "internal/device", "internal/suggest", "internal/trial", "internal/result"},
 		Bare: true,
 	},
 	{
@@ -104,7 +110,7 @@ var Rules = []Rule{
 	{Path: "internal/workload/fio/seccomptest", Foreign: system, Bare: true}, // for tests
 	{Path: "internal/tunable", Own: []string{"internal/device", "internal/result", "internal/suggest", "internal/trial"}, Foreign: system, Bare: true},
 	{Path: "internal/tunable/tunabletest", Own: []string{"internal/tunable"}, Bare: true}, // for tests
-	{Path: "internal/runner/journal", Own: []string{"internal/tunable", "internal/trial"}, Bare: true},
+	{Path: "internal/runner/journal", Own: []string{"internal/tunable", "internal/trial"}, Foreign: system, Bare: true},
 	{
 		Path:    "internal/runner",
 		Own:     []string{"internal/workload", "internal/device", "internal/environment", "internal/observe", "internal/tunable", "internal/runner/journal", "internal/store", "internal/store/dir", "internal/trial", "internal/result"},
@@ -114,13 +120,54 @@ var Rules = []Rule{
 
 	// The operator. Nobody imports controllers but its program, and nobody a program.
 	{
-		Path: "controllers",
-		Own: []string{
-			"api/v1alpha1", "internal/trial", "internal/plan", "internal/policy", "internal/jobspec", "internal/progress",
-			"internal/result", "internal/stats", "internal/status", "internal/store", "internal/store/s3",
-		},
-		Foreign: []string{"k8s.io/", "sigs.k8s.io/controller-runtime", "github.com/go-logr/logr"},
+		Path:    "controllers",
+		Own:     []string{"api/v1alpha1", "controllers/...", "internal/plan", "internal/policy", "internal/jobspec"},
+		Foreign: controllerFramework,
 	},
+	{
+		Path: "controllers/benchmark",
+		Own: []string{
+			"api/v1alpha1", "controllers/action", "controllers/admission", "controllers/leases", "controllers/nodes", "controllers/restore",
+			"controllers/results", "controllers/workers", "controllers/written", "internal/jobspec", "internal/plan", "internal/progress", "internal/status", "internal/trial",
+		},
+		Foreign: controllerFramework,
+	},
+	{
+		Path:    "controllers/admission",
+		Own:     []string{"api/v1alpha1", "controllers/nodes", "internal/jobspec", "internal/plan", "internal/policy", "internal/status", "internal/trial"},
+		Foreign: controllerFramework,
+	},
+	{
+		Path:    "controllers/leases",
+		Own:     []string{"api/v1alpha1", "controllers/action", "internal/jobspec", "internal/plan", "internal/progress"},
+		Foreign: controllerFramework,
+	},
+	{
+		Path: "controllers/workers",
+		Own: []string{
+			"api/v1alpha1", "controllers/action", "controllers/admission", "controllers/nodes", "controllers/restore", "controllers/stores",
+			"internal/jobspec", "internal/progress", "internal/status", "internal/store", "internal/trial",
+		},
+		Foreign: controllerFramework,
+	},
+	{
+		Path:    "controllers/results",
+		Own:     []string{"api/v1alpha1", "controllers/stores", "internal/result", "internal/stats", "internal/status", "internal/store", "internal/trial"},
+		Foreign: controllerFramework,
+	},
+	{
+		Path:    "controllers/restore",
+		Own:     []string{"api/v1alpha1", "controllers/action", "controllers/nodes", "controllers/written", "internal/jobspec", "internal/status", "internal/trial"},
+		Foreign: controllerFramework,
+	},
+	{Path: "controllers/nodes", Own: []string{"api/v1alpha1"}, Foreign: controllerFramework},
+	{
+		Path:    "controllers/stores",
+		Own:     []string{"api/v1alpha1", "internal/status", "internal/store", "internal/store/s3"},
+		Foreign: controllerFramework,
+	},
+	{Path: "controllers/written", Foreign: []string{"k8s.io/apimachinery/pkg/types"}},
+	{Path: "controllers/action", Foreign: append([]string{"github.com/prometheus/client_golang/prometheus"}, controllerFramework...)},
 	{
 		Path:    "cmd/manager",
 		Own:     []string{"api/v1alpha1", "controllers", "internal/jobspec", "internal/tunable", "internal/workload/engines"},
@@ -141,12 +188,13 @@ var Rules = []Rule{
 		},
 		Foreign: append([]string{
 			"k8s.io/apimachinery/", "k8s.io/client-go/tools/clientcmd", "sigs.k8s.io/controller-runtime/pkg/client",
-			"github.com/spf13/cobra", "golang.org/x/term",
+			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 		}, system...),
 	},
 
 	// Programs that are run from the repository, and helpers of tests. Nobody imports them.
 	{Path: "hack/fio-options", Own: []string{"internal/workload/fio"}},
+	{Path: "hack/test-report"},
 	{Path: "hack/tunables", Own: []string{"internal/tunable"}},
 	{
 		Path:    "hack/result-schemas",
@@ -176,7 +224,17 @@ var Rules = []Rule{
 		Own:     []string{"api/v1alpha1", "hack/bench/lab", "internal/jobspec", "internal/stats"},
 		Foreign: []string{"k8s.io/", "sigs.k8s.io/controller-runtime", "github.com/klauspost/compress/zstd"},
 	},
+	{
+		// Takes the scheme of controllers and nothing else of it.
+		Path: "hack/bench/scale",
+		Own: []string{
+			"api/v1alpha1", "controllers", "internal/histogram", "internal/jobspec", "internal/result", "internal/store",
+			"internal/store/presigned", "internal/store/s3", "internal/trial",
+		},
+		Foreign: []string{"k8s.io/", "sigs.k8s.io/controller-runtime"},
+	},
 	{Path: "test/wait", Own: []string{"api/v1alpha1"}, Foreign: append([]string{"sigs.k8s.io/controller-runtime/pkg/client"}, kubernetesTypes...)},
+	{Path: "test/turns"},
 	{Path: "test/..."},
 }
 

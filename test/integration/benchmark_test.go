@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/internal/result"
@@ -39,7 +40,7 @@ func TestFromSpecToStatus(t *testing.T) {
 	for range 2 {
 		l.finish(b, well)
 	}
-	done := l.await(b, v1alpha1.ReasonFinished)
+	done := l.await(b, reason.Finished)
 	if done.Status != metav1.ConditionTrue || !meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionResultsStored) {
 		t.Errorf("conditions: %+v", b.Status.Conditions)
 	}
@@ -80,14 +81,18 @@ func TestTheGrantOpensTheWorkersOwnObjectsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := fmt.Sprintf("%s/%s/%s/workers/%s/", b.Namespace, b.Name, b.Status.Run.ID, job.Labels[jobspec.LabelWorker])
-	if len(grant.Put) != 5 || len(grant.Get) != 3 { // two trials: document and raw output each, and the summary
-		t.Errorf("grant: %d to put, %d to get", len(grant.Put), len(grant.Get))
+	uploads := grant.Uploads.Keys()
+	if len(uploads) != 5 || len(grant.Get) != 3 { // two trials: document and raw output each, and the summary
+		t.Errorf("grant: %q to put, %d to get", uploads, len(grant.Get))
 	}
-	for _, urls := range []map[string]string{grant.Put, grant.Get} {
-		for key, url := range urls {
-			if !strings.HasPrefix(key, own) || !strings.Contains(url, key) {
-				t.Errorf("%s -> %s", key, url)
-			}
+	for _, key := range uploads {
+		if !strings.HasPrefix(key, own) {
+			t.Errorf("%s can be put", key)
+		}
+	}
+	for key, url := range grant.Get {
+		if !strings.HasPrefix(key, own) || !strings.Contains(url, key) {
+			t.Errorf("%s -> %s", key, url)
 		}
 	}
 	if strings.Contains(string(secret.Data["grant.json"]), secretKey) {
@@ -100,20 +105,18 @@ func TestTheFirstToComeIsServedFirst(t *testing.T) {
 	first := l.benchmark("first", as)
 	l.job(first)
 	second := l.benchmark("second", as)
-	if c := l.await(second, v1alpha1.ReasonQueued); !strings.Contains(c.Message, l.namespace+"/first") || !strings.Contains(c.Message, "this one is next") {
+	if c := l.await(second, reason.Queued); !strings.Contains(c.Message, "is used by the StorageBenchmark first; waiting in the node's queue") {
 		t.Error(c.Message)
 	}
 	third := l.benchmark("a-third", as)
-	if c := l.await(third, v1alpha1.ReasonQueued); !strings.Contains(c.Message, "1 more") {
-		t.Error(c.Message)
-	}
+	l.await(third, reason.Queued)
 	for _, b := range []*v1alpha1.StorageBenchmark{first, second, third} {
 		l.job(b)
 		if holder := l.leaseHolder(l.nodes[0]); holder != fmt.Sprintf("%s/%s/%s", b.Namespace, b.Name, b.UID) {
 			t.Errorf("%s runs, and the Lease is %s's", b.Name, holder)
 		}
 		l.finish(b, well)
-		l.await(b, v1alpha1.ReasonFinished)
+		l.await(b, reason.Finished)
 	}
 	l.nothingLeft()
 }
@@ -124,7 +127,7 @@ func TestDeletionInMidRunCleansUpAndLetsTheNextOneIn(t *testing.T) {
 	job := l.job(b)
 	l.pod(job, func(*corev1.Pod) {})
 	next := l.benchmark("next", as)
-	l.await(next, v1alpha1.ReasonQueued)
+	l.await(next, reason.Queued)
 	if err := api.Delete(l.ctx, b); err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +136,7 @@ func TestDeletionInMidRunCleansUpAndLetsTheNextOneIn(t *testing.T) {
 		t.Errorf("the benchmark is still there: %v", err)
 	}
 	l.finish(next, well)
-	l.await(next, v1alpha1.ReasonFinished)
+	l.await(next, reason.Finished)
 	l.nothingLeft()
 }
 
@@ -141,14 +144,14 @@ func TestSuspendRemovesEverythingAndResumesAfterwards(t *testing.T) {
 	l := newLab(t, 1)
 	b := l.benchmark("pause", as)
 	l.pod(l.job(b), func(*corev1.Pod) {})
-	l.await(b, v1alpha1.ReasonRunning)
+	l.await(b, reason.Running)
 	run := b.Status.Run.ID
 	l.update(b, func(s *v1alpha1.StorageBenchmarkSpec) { s.Suspend = true })
-	l.await(b, v1alpha1.ReasonSuspended)
+	l.await(b, reason.Suspended)
 	l.nothingLeft()
 	l.update(b, func(s *v1alpha1.StorageBenchmarkSpec) { s.Suspend = false })
 	l.finish(b, well)
-	l.await(b, v1alpha1.ReasonFinished)
+	l.await(b, reason.Finished)
 	if b.Status.Run.ID != run {
 		t.Errorf("run %s became %s", run, b.Status.Run.ID)
 	}
@@ -158,7 +161,7 @@ func TestANewRunIDRunsAgainAndAChangedSpecReplacesARun(t *testing.T) {
 	l := newLab(t, 1)
 	b := l.benchmark("again", func(s *v1alpha1.StorageBenchmarkSpec) { s.RunID = "monday" })
 	l.finish(b, well)
-	l.await(b, v1alpha1.ReasonFinished)
+	l.await(b, reason.Finished)
 	monday := b.Status.Run.ID
 	l.update(b, func(s *v1alpha1.StorageBenchmarkSpec) { s.RunID = "tuesday" })
 	l.job(b)
@@ -171,7 +174,7 @@ func TestANewRunIDRunsAgainAndAChangedSpecReplacesARun(t *testing.T) {
 		return nil
 	})
 	l.finish(b, well)
-	l.await(b, v1alpha1.ReasonFinished)
+	l.await(b, reason.Finished)
 	if b.Status.Run.Progress != "3/3" || !strings.HasPrefix(b.Status.Run.ID, "tuesday-") || b.Status.Run.ID == monday {
 		t.Errorf("run: %+v", b.Status.Run)
 	}
@@ -182,12 +185,12 @@ func TestAFailedWorkerKeepsItsTrialsAndLetsTheOthersMeasure(t *testing.T) {
 	l := newLab(t, 2)
 	b := l.benchmark("half", as)
 	l.finish(b, func(s *result.WorkerSummary, r *trial.Receipt) {
-		failure := &trial.Failure{Class: trial.NoSpace, Field: "spec.targets[t].storageClass.size", Message: "the volume is full", Remedy: "make it larger"}
+		failure := &trial.Failure{Class: reason.NoSpace, Field: "spec.targets[t].storageClass.size", Message: "the volume is full", Remedy: "make it larger"}
 		s.Trials, s.Failure = s.Trials[:1], failure
 		r.Stored, r.Failure = 1, failure
 	})
 	l.finish(b, well)
-	c := l.await(b, v1alpha1.ReasonNoSpace)
+	c := l.await(b, reason.NoSpace)
 	if c.Status != metav1.ConditionFalse || !meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionStalled) ||
 		!strings.Contains(c.Message, "spec.targets[t].storageClass.size: the volume is full; make it larger") {
 		t.Errorf("%+v", b.Status.Conditions)
@@ -221,11 +224,11 @@ func TestAWorkerWithoutAReceiptIsJudgedByWhatItStored(t *testing.T) {
 	}
 	l.put(p.Keys().WorkerSummary(self.Name), result.NewWorkerSummary(p, self))
 	l.end(job, l.pod(job, func(*corev1.Pod) {}), nil)
-	c := l.await(b, v1alpha1.ReasonWorkerLost)
+	c := l.await(b, reason.WorkerLost)
 	if len(b.Status.Summary) != 2 || b.Status.Summary[1].Trials != 1 || b.Status.Summary[1].Operations[0].Latency == nil {
 		t.Errorf("the stored trial is not in the summary: %+v", b.Status.Summary)
 	}
-	if b.Status.Run.Progress != "3/4" || b.Status.Run.Workers[0].Phase != v1alpha1.WorkerDone || !strings.Contains(c.Message, "without a receipt") {
+	if b.Status.Run.Progress != "3/4" || b.Status.Run.WorkersDone != 1 || b.Status.Run.WorkersFailed != 1 || !strings.Contains(c.Message, "without a receipt") {
 		t.Errorf("%+v %+v", c, b.Status.Run)
 	}
 }
@@ -235,19 +238,19 @@ func TestTheTimeoutEndsARunAndKeepsWhatItHas(t *testing.T) {
 	b := l.benchmark("slow", func(s *v1alpha1.StorageBenchmarkSpec) { s.Timeout = &metav1.Duration{Duration: 10 * time.Second} })
 	l.finish(b, well)
 	l.eventually("the second worker has a Job", func() error {
-		if job := l.job(b); job.Labels[jobspec.LabelWorker] != b.Status.Run.Workers[1].Name {
+		if job := l.job(b); job.Labels[jobspec.LabelWorker] != "t."+l.nodes[1] {
 			return fmt.Errorf("%s", job.Name)
 		}
 		return nil
 	})
-	c := l.await(b, v1alpha1.ReasonTimedOut)
+	c := l.await(b, reason.TimedOut)
 	l.eventually("the run has ended", func() error {
-		if l.await(b, v1alpha1.ReasonTimedOut); b.Status.Run.FinishedAt == nil {
+		if l.await(b, reason.TimedOut); b.Status.Run.FinishedAt == nil {
 			return fmt.Errorf("%+v", b.Status.Run)
 		}
 		return nil
 	})
-	if b.Status.Run.Progress != "2/4" || len(b.Status.Summary) != 1 || b.Status.Run.Workers[1].Reason != v1alpha1.ReasonTimedOut {
+	if b.Status.Run.Progress != "2/4" || len(b.Status.Summary) != 1 || b.Status.Run.Failures[0].Worker != "t."+l.nodes[1] || b.Status.Run.Failures[0].Reason != reason.TimedOut {
 		t.Errorf("%+v %+v", c, b.Status)
 	}
 	l.nothingLeft()
@@ -270,10 +273,10 @@ func TestAChangeThatStartsNoRunIsObserved(t *testing.T) {
 	l := newLab(t, 1)
 	b := l.benchmark("kept", as)
 	l.finish(b, well)
-	l.await(b, v1alpha1.ReasonFinished)
+	l.await(b, reason.Finished)
 	run := b.Status.Run.ID
 	l.update(b, func(s *v1alpha1.StorageBenchmarkSpec) { s.TTLAfterFinished = &metav1.Duration{Duration: time.Hour} })
-	l.await(b, v1alpha1.ReasonFinished) // of this generation
+	l.await(b, reason.Finished) // of this generation
 	if b.Status.ObservedGeneration != b.Generation || b.Status.Run.ID != run {
 		t.Errorf("status: %+v", b.Status)
 	}
@@ -289,7 +292,7 @@ func TestWhatKeepsAPodFromRunningIsSaidAndForgotten(t *testing.T) {
 			Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"},
 		}}}
 	})
-	if c := l.await(b, v1alpha1.ReasonImagePullFailed); !strings.Contains(c.Message, "storagebench:test") || !strings.Contains(c.Message, "chart's values") {
+	if c := l.await(b, reason.ImagePullFailed); !strings.Contains(c.Message, "storagebench:test") || !strings.Contains(c.Message, "chart's values") {
 		t.Error(c.Message)
 	}
 	pod.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
@@ -298,19 +301,19 @@ func TestWhatKeepsAPodFromRunningIsSaidAndForgotten(t *testing.T) {
 	if err := api.Status().Update(l.ctx, pod); err != nil {
 		t.Fatal(err)
 	}
-	if c := l.await(b, v1alpha1.ReasonPodUnschedulable); !strings.Contains(c.Message, "Insufficient cpu") || !strings.Contains(c.Message, "spec.placement") {
+	if c := l.await(b, reason.PodUnschedulable); !strings.Contains(c.Message, "Insufficient cpu") || !strings.Contains(c.Message, "spec.placement") {
 		t.Error(c.Message)
 	}
 	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning}
 	if err := api.Status().Update(l.ctx, pod); err != nil {
 		t.Fatal(err)
 	}
-	l.await(b, v1alpha1.ReasonRunning)
+	l.await(b, reason.Running)
 	if meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled) != nil {
 		t.Error("it runs and is stalled")
 	}
 	l.end(job, pod, l.store(job, well))
-	l.await(b, v1alpha1.ReasonFinished)
+	l.await(b, reason.Finished)
 }
 
 func TestNodesAreChosenByWhatTheyCanDo(t *testing.T) {
@@ -322,7 +325,7 @@ func TestNodesAreChosenByWhatTheyCanDo(t *testing.T) {
 	l.addNode(l.namespace+"-c", func(*corev1.Node) {})
 	two := func(s *v1alpha1.StorageBenchmarkSpec) { s.Placement.Nodes = new(intstr.FromInt32(2)) }
 	b := l.benchmark("choosy", two)
-	if c := l.await(b, v1alpha1.ReasonNoMatchingNodes); !strings.Contains(c.Message, "1 cordoned, 1 tainted") {
+	if c := l.await(b, reason.NoMatchingNodes); !strings.Contains(c.Message, "1 cordoned, 1 tainted") {
 		t.Error(c.Message)
 	}
 	l.update(b, func(s *v1alpha1.StorageBenchmarkSpec) {
@@ -330,9 +333,9 @@ func TestNodesAreChosenByWhatTheyCanDo(t *testing.T) {
 	})
 	l.finish(b, well)
 	l.finish(b, well)
-	l.await(b, v1alpha1.ReasonFinished)
-	if w := b.Status.Run.Workers; w[0].Node != l.nodes[1] || w[1].Node != l.nodes[2] {
-		t.Errorf("workers: %+v", w)
+	l.await(b, reason.Finished)
+	if rows := b.Status.Summary; rows[0].Node != l.nodes[1] || rows[1].Node != l.nodes[2] {
+		t.Errorf("rows: %+v", rows)
 	}
 }
 
@@ -341,7 +344,7 @@ func TestNodesAreChosenByWhatTheyCanDo(t *testing.T) {
 func TestARunThatHoldsItsNodeAndNeverStartedIsCarriedOn(t *testing.T) {
 	l := newLab(t, 1)
 	b := l.benchmark("torn", func(s *v1alpha1.StorageBenchmarkSpec) { s.Suspend = true })
-	l.await(b, v1alpha1.ReasonSuspended)
+	l.await(b, reason.Suspended)
 	lease := newLease(l.nodes[0])
 	lease.Labels = map[string]string{jobspec.LabelManagedBy: jobspec.ManagedBy}
 	lease.Spec.HolderIdentity = new(fmt.Sprintf("%s/%s/%s", b.Namespace, b.Name, b.UID))
@@ -350,7 +353,7 @@ func TestARunThatHoldsItsNodeAndNeverStartedIsCarriedOn(t *testing.T) {
 	}
 	l.update(b, func(s *v1alpha1.StorageBenchmarkSpec) { s.Suspend = false })
 	l.finish(b, well)
-	l.await(b, v1alpha1.ReasonFinished)
+	l.await(b, reason.Finished)
 	l.nothingLeft()
 }
 
@@ -365,7 +368,7 @@ func TestALeaseOfABenchmarkThatIsGoneIsFree(t *testing.T) {
 	}
 	b := l.benchmark("next", as)
 	l.finish(b, well)
-	l.await(b, v1alpha1.ReasonFinished)
+	l.await(b, reason.Finished)
 	l.nothingLeft()
 }
 
@@ -382,6 +385,6 @@ func TestARunConcludesWithoutWhatItWasPlannedFrom(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.finish(b, well)
-	l.await(b, v1alpha1.ReasonFinished)
+	l.await(b, reason.Finished)
 	l.nothingLeft()
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,7 +31,7 @@ import (
 )
 
 // patience bounds every wait.
-var patience = wait.Patience{Every: 50 * time.Millisecond, AtMost: 30 * time.Second}
+var patience = wait.Patience{Every: 50 * time.Millisecond, AtMost: 2 * time.Minute}
 
 // lab is a namespace and nodes of a test's own, and the hands of the parts of a
 // cluster that envtest has not: kubelets, the Job controller, the garbage collector.
@@ -38,6 +40,7 @@ type lab struct {
 	ctx       context.Context
 	namespace string
 	nodes     []string
+	api       client.Client
 }
 
 func newLab(t *testing.T, nodes int) *lab {
@@ -47,7 +50,7 @@ func newLab(t *testing.T, nodes int) *lab {
 	if err := api.Create(t.Context(), ns); err != nil {
 		t.Fatal(err)
 	}
-	l := &lab{t: t, ctx: t.Context(), namespace: ns.Name}
+	l := &lab{t: t, ctx: t.Context(), namespace: ns.Name, api: api}
 	for i := range nodes {
 		l.addNode(fmt.Sprintf("%s-n%d", ns.Name, i), func(*corev1.Node) {})
 	}
@@ -111,7 +114,7 @@ func (l *lab) benchmark(name string, change func(*v1alpha1.StorageBenchmarkSpec)
 		Spec: v1alpha1.StorageBenchmarkSpec{
 			Targets:   []v1alpha1.Target{{Name: "t", StorageClass: &v1alpha1.StorageClassTarget{Name: "fast"}}},
 			Placement: v1alpha1.Placement{NodeSelector: map[string]string{"lab": l.namespace}, Nodes: new(intstr.FromString(v1alpha1.AllNodes))},
-			Workloads: []v1alpha1.Workload{{Name: "w", Fio: &v1alpha1.FioWorkload{Parameters: map[string]string{"rw": "randread"}}}},
+			Workloads: []v1alpha1.Workload{{Name: "w", Fio: &v1alpha1.FioWorkload{Parameters: v1alpha1.Texts(map[string]string{"rw": "randread"})}}},
 			Trials:    v1alpha1.Trials{Min: 2},
 			Results:   v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: "default"}},
 		},
@@ -220,8 +223,10 @@ func (l *lab) store(job *batchv1.Job, ending func(*result.WorkerSummary, *trial.
 	h.Add(250_000, 1000)
 	s := &result.WorkerSummary{
 		Schema: result.WorkerSchema, Benchmark: p.Benchmark, Run: p.Run, Worker: worker, Planned: len(p.Trials),
-		Workloads: []result.WorkloadPool{{Cell: trial.Cell{Workload: "w"}, Histograms: result.Histograms{"read": h}}},
-		Attempts:  []result.Attempt{{Number: 1}},
+		Attempts: []result.Attempt{{Number: 1}},
+	}
+	for _, cell := range p.Cells() {
+		s.Workloads = append(s.Workloads, result.WorkloadPool{Cell: cell, Histograms: result.Histograms{"read": h}})
 	}
 	for i, tr := range p.Trials {
 		s.Trials = append(s.Trials, result.TrialSummary{Trial: tr, Outcome: result.Measured, Metrics: result.Metrics{
@@ -255,7 +260,7 @@ func (l *lab) put(key string, document any) {
 func (l *lab) plan(job *batchv1.Job) *trial.Plan {
 	l.t.Helper()
 	cm := &corev1.ConfigMap{}
-	if err := api.Get(l.ctx, client.ObjectKeyFromObject(job), cm); err != nil {
+	if err := l.api.Get(l.ctx, client.ObjectKeyFromObject(job), cm); err != nil {
 		l.t.Fatal(err)
 	}
 	digest := ""
@@ -312,19 +317,12 @@ func (l *lab) end(job *batchv1.Job, pod *corev1.Pod, receipt *trial.Receipt) {
 	}
 }
 
-// collectGarbage plays the garbage collector's part in foreground deletion.
+// collectGarbage plays the garbage collector: what a Job owned that is gone goes too, and
+// what a record of a node owned.
 func (l *lab) collectGarbage(ctx context.Context) {
 	for ctx.Err() == nil {
-		for _, namespace := range []string{l.namespace, operatorNamespace} { // of all labs: it does no harm
-			jobs := &batchv1.JobList{}
-			if err := api.List(ctx, jobs, client.InNamespace(namespace)); err != nil {
-				continue
-			}
-			for i := range jobs.Items {
-				if job := &jobs.Items[i]; job.DeletionTimestamp != nil {
-					l.collect(ctx, job)
-				}
-			}
+		for _, namespace := range []string{l.namespace, restoreNamespace} { // of all labs: it does no harm
+			l.collect(ctx, namespace)
 		}
 		select {
 		case <-ctx.Done():
@@ -333,23 +331,34 @@ func (l *lab) collectGarbage(ctx context.Context) {
 	}
 }
 
-func (l *lab) collect(ctx context.Context, job *batchv1.Job) {
-	for _, list := range []client.ObjectList{&corev1.PodList{}, &corev1.PersistentVolumeClaimList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}} {
-		if err := api.List(ctx, list, client.InNamespace(job.Namespace)); err != nil {
+func (l *lab) collect(ctx context.Context, namespace string) {
+	owners := map[types.UID]bool{}
+	jobs, records := &batchv1.JobList{}, &v1alpha1.NodeRestoreList{}
+	dependents := []client.ObjectList{&corev1.PodList{}, &corev1.PersistentVolumeClaimList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}, &batchv1.JobList{}}
+	// Owners last, so that what one of them owns is not taken for an orphan.
+	for _, list := range append(slices.Clip(dependents), records, jobs) {
+		if err := api.List(ctx, list, client.InNamespace(namespace)); err != nil {
 			return
 		}
+	}
+	for i := range jobs.Items {
+		owners[jobs.Items[i].UID] = true
+	}
+	for i := range records.Items {
+		owners[records.Items[i].UID] = true
+	}
+	for _, list := range dependents {
 		_ = meta.EachListItem(list, func(o runtimeObject) error {
 			object := o.(client.Object)
-			if metav1.IsControlledBy(object, job) {
+			owner := metav1.GetControllerOf(object)
+			if owner != nil && (owner.Kind == "Job" || owner.Kind == "NodeRestore") && !owners[owner.UID] {
 				object.SetFinalizers(nil)
 				_ = api.Update(ctx, object)
-				_ = api.Delete(ctx, object, client.GracePeriodSeconds(0))
+				_ = api.Delete(ctx, object, client.GracePeriodSeconds(0), client.PropagationPolicy(metav1.DeletePropagationBackground))
 			}
 			return nil
 		})
 	}
-	job.Finalizers = nil
-	_ = api.Update(ctx, job)
 }
 
 // nothingLeft checks that nothing of a benchmark is left in the cluster.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 )
 
@@ -27,77 +28,77 @@ func TestWhatCannotRunSaysWhyAndMakesNothing(t *testing.T) {
 	}{
 		"an unknown StorageClass": {
 			spec:       func(s *v1alpha1.StorageBenchmarkSpec) { s.Targets[0].StorageClass.Name = "nvme" },
-			wantReason: v1alpha1.ReasonStorageClassNotFound,
+			wantReason: reason.StorageClassNotFound,
 			want:       []string{"spec.targets[t].storageClass.name", `"nvme"`, "kubectl get storageclasses"},
 		},
 		"a missing claim": {
 			spec:       target(v1alpha1.Target{PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: "db-0"}}),
-			wantReason: v1alpha1.ReasonPersistentVolumeClaimNotFound,
+			wantReason: reason.PersistentVolumeClaimNotFound,
 			want:       []string{"spec.targets[t].persistentVolumeClaim.claimName", `"db-0"`, "create it"},
 		},
 		"no node with the labels": {
 			spec:       func(s *v1alpha1.StorageBenchmarkSpec) { s.Placement.NodeSelector = map[string]string{"disk": "optane"} },
-			wantReason: v1alpha1.ReasonNoMatchingNodes,
+			wantReason: reason.NoMatchingNodes,
 			want:       []string{"spec.placement.nodeSelector", "label a node"},
 		},
 		"too few nodes": {
 			spec:       func(s *v1alpha1.StorageBenchmarkSpec) { s.Placement.Nodes = new(intstr.FromInt32(7)) },
-			wantReason: v1alpha1.ReasonNoMatchingNodes,
-			want:       []string{"spec.placement.nodes", "7 wanted, and 1 can be used", "ask for fewer"},
+			wantReason: reason.NoMatchingNodes,
+			want:       []string{"spec.placement.nodes", "7 wanted, but of the 1 that match nodeSelector only 1 can be used", "ask for fewer"},
 		},
 		"an unknown result store": {
 			spec:       func(s *v1alpha1.StorageBenchmarkSpec) { s.Results.StoreRef.Name = "attic" },
-			wantReason: v1alpha1.ReasonResultStoreNotFound,
+			wantReason: reason.ResultStoreNotFound,
 			want:       []string{"spec.results.storeRef.name", `"attic"`, "kubectl get resultstores"},
 		},
 		"a job file with an error": {
 			spec:       jobFile("[w]\nrw=randread\nblocksiez=4k\n"),
-			wantReason: v1alpha1.ReasonInvalidJobFile,
+			wantReason: reason.InvalidJobFile,
 			want:       []string{"spec.workloads[w].fio.jobFile", "blocksiez", "3"},
 		},
 		"a job file that runs a command": {
 			spec:       jobFile("[w]\nrw=randread\nexec_prerun=id\n"),
-			wantReason: v1alpha1.ReasonInvalidJobFile,
+			wantReason: reason.InvalidJobFile,
 			want:       []string{"spec.workloads[w].fio.jobFile", "exec_prerun"},
 		},
 		"a job file that names a file outside the target": {
 			spec:       jobFile("[w]\nrw=read\nfilename=/etc/passwd\n"),
-			wantReason: v1alpha1.ReasonInvalidJobFile,
+			wantReason: reason.InvalidJobFile,
 			want:       []string{"spec.workloads[w].fio.jobFile", "filename"},
 		},
 		"a parameter that fio would hand to a shell": {
 			spec: func(s *v1alpha1.StorageBenchmarkSpec) {
-				s.Workloads[0].Fio.Parameters["size"] = "1$ncpus'; touch /tmp/owned; '"
+				s.Workloads[0].Fio.Parameters["size"] = v1alpha1.Text("1$ncpus'; touch /tmp/owned; '")
 			},
-			wantReason: v1alpha1.ReasonInvalidJobFile,
+			wantReason: reason.InvalidJobFile,
 			want:       []string{"spec.workloads[w].fio.parameters", "size"},
 		},
 		"a path of the node that the operator does not allow": {
 			spec:       target(v1alpha1.Target{HostPath: &v1alpha1.HostPathTarget{Path: "/etc"}}),
 			privileged: true,
-			wantReason: v1alpha1.ReasonHostAccessNotAllowed,
+			wantReason: reason.HostAccessNotAllowed,
 			want:       []string{"spec.targets[t].hostPath.path", "/etc", "hostAccess.paths"},
 		},
 		"a path that only begins like an allowed one": {
 			spec:       target(v1alpha1.Target{HostPath: &v1alpha1.HostPathTarget{Path: "/tankard"}}),
 			privileged: true,
-			wantReason: v1alpha1.ReasonHostAccessNotAllowed,
+			wantReason: reason.HostAccessNotAllowed,
 			want:       []string{"/tankard"},
 		},
 		"an allowed path in a namespace without consent": {
 			spec:       target(v1alpha1.Target{HostPath: &v1alpha1.HostPathTarget{Path: "/tank/bench"}}),
-			wantReason: v1alpha1.ReasonPodSecurityForbids,
+			wantReason: reason.PodSecurityForbids,
 			want:       []string{"spec.targets[t].hostPath", podSecurity + "=privileged"},
 		},
 		"a device that the operator does not allow": {
 			spec:       target(v1alpha1.Target{BlockDevice: &v1alpha1.BlockDeviceTarget{Path: "/dev/sda", AllowDataDestruction: true}}),
 			privileged: true,
-			wantReason: v1alpha1.ReasonHostAccessNotAllowed,
+			wantReason: reason.HostAccessNotAllowed,
 			want:       []string{"spec.targets[t].blockDevice.path", "/dev/sda", "hostAccess.devices"},
 		},
 		"an allowed device in a namespace without consent": {
 			spec:       target(v1alpha1.Target{BlockDevice: &v1alpha1.BlockDeviceTarget{Path: "/dev/loop9", AllowDataDestruction: true}}),
-			wantReason: v1alpha1.ReasonPodSecurityForbids,
+			wantReason: reason.PodSecurityForbids,
 			want:       []string{"spec.targets[t].blockDevice", podSecurity + "=privileged"},
 		},
 		"more trials than a worker can have": {
@@ -109,7 +110,7 @@ func TestWhatCannotRunSaysWhyAndMakesNothing(t *testing.T) {
 					s.Workloads = append(s.Workloads, *w)
 				}
 			},
-			wantReason: v1alpha1.ReasonInvalidSpec,
+			wantReason: reason.InvalidSpec,
 			want:       []string{"spec.trials.min", "600"},
 		},
 	} {
@@ -163,13 +164,13 @@ func (l *lab) label(key, value string) {
 func TestAnObstacleThatIsRemovedIsNoticed(t *testing.T) {
 	l := newLab(t, 1)
 	b := l.benchmark("patient", func(s *v1alpha1.StorageBenchmarkSpec) { s.Targets[0].StorageClass.Name = l.namespace })
-	l.await(b, v1alpha1.ReasonStorageClassNotFound)
+	l.await(b, reason.StorageClassNotFound)
 	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: l.namespace}, Provisioner: "example.com/none"}
 	if err := api.Create(l.ctx, class); err != nil {
 		t.Fatal(err)
 	}
 	l.finish(b, well)
-	l.await(b, v1alpha1.ReasonFinished)
+	l.await(b, reason.Finished)
 }
 
 func TestAQuotaThatForbidsTheVolumeIsSaid(t *testing.T) {
@@ -187,14 +188,14 @@ func TestAQuotaThatForbidsTheVolumeIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := l.benchmark("large", as)
-	if c := l.await(b, v1alpha1.ReasonPodRejected); !strings.Contains(c.Message, "exceeded quota: small") {
+	if c := l.await(b, reason.PodRejected); !strings.Contains(c.Message, "exceeded quota: small") {
 		t.Error(c.Message)
 	}
 	if err := api.Delete(l.ctx, quota); err != nil {
 		t.Fatal(err)
 	}
 	l.finish(b, well)
-	l.await(b, v1alpha1.ReasonFinished)
+	l.await(b, reason.Finished)
 }
 
 // Stores: each kind of wrong store says what is wrong with it, and a benchmark
@@ -218,12 +219,12 @@ func TestAStoreSaysWhatIsWrongWithIt(t *testing.T) {
 		wantReason string
 		want       []string
 	}{
-		"missing-bucket":   {func(s *v1alpha1.ResultStoreSpec) { s.Bucket = "elsewhere" }, v1alpha1.ReasonBucketNotFound, []string{"spec.bucket", `"elsewhere"`, "create it or correct the name"}},
-		"wrong-secret":     {func(s *v1alpha1.ResultStoreSpec) { s.SecretRef.Name = "wrong" }, v1alpha1.ReasonInvalidCredentials, []string{"spec.secretRef", "wrong", "correct"}},
-		"missing-secret":   {func(s *v1alpha1.ResultStoreSpec) { s.SecretRef.Name = "none" }, v1alpha1.ReasonSecretNotFound, []string{"spec.secretRef.name", "none", "create it"}},
-		"incomplete":       {func(s *v1alpha1.ResultStoreSpec) { s.SecretRef.Name = "half" }, v1alpha1.ReasonSecretNotFound, []string{"spec.secretRef.name", "secretAccessKey"}},
-		"endpoint-down":    {func(s *v1alpha1.ResultStoreSpec) { s.Endpoint = "http://127.0.0.1:1" }, v1alpha1.ReasonEndpointUnreachable, []string{"spec.endpoint", "127.0.0.1:1", "start the server"}},
-		"tls-where-no-tls": {func(s *v1alpha1.ResultStoreSpec) { s.Endpoint = strings.Replace(s.Endpoint, "http:", "https:", 1) }, v1alpha1.ReasonEndpointUnreachable, []string{"spec.endpoint"}},
+		"missing-bucket":   {func(s *v1alpha1.ResultStoreSpec) { s.Bucket = "elsewhere" }, reason.BucketNotFound, []string{"spec.bucket", `"elsewhere"`, "create it or correct the name"}},
+		"wrong-secret":     {func(s *v1alpha1.ResultStoreSpec) { s.SecretRef.Name = "wrong" }, reason.InvalidCredentials, []string{"spec.secretRef", "wrong", "correct"}},
+		"missing-secret":   {func(s *v1alpha1.ResultStoreSpec) { s.SecretRef.Name = "none" }, reason.SecretNotFound, []string{"spec.secretRef.name", "none", "create it"}},
+		"incomplete":       {func(s *v1alpha1.ResultStoreSpec) { s.SecretRef.Name = "half" }, reason.SecretNotFound, []string{"spec.secretRef.name", "secretAccessKey"}},
+		"endpoint-down":    {func(s *v1alpha1.ResultStoreSpec) { s.Endpoint = "http://127.0.0.1:1" }, reason.EndpointUnreachable, []string{"spec.endpoint", "127.0.0.1:1", "start the server"}},
+		"tls-where-no-tls": {func(s *v1alpha1.ResultStoreSpec) { s.Endpoint = strings.Replace(s.Endpoint, "http:", "https:", 1) }, reason.EndpointUnreachable, []string{"spec.endpoint"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, 1)
@@ -253,7 +254,7 @@ func TestAStoreSaysWhatIsWrongWithIt(t *testing.T) {
 				t.Errorf("a secret is in the message: %s", message)
 			}
 			l.eventually("the benchmark says so too", func() error {
-				if got := l.await(b, v1alpha1.ReasonStoreUnavailable); !strings.Contains(got.Message, c.wantReason) {
+				if got := l.await(b, reason.StoreUnavailable); !strings.Contains(got.Message, c.wantReason) {
 					return errNotYet(nil)
 				}
 				return nil
@@ -278,7 +279,7 @@ func TestAStoreThatIsMendedIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := l.benchmark("waits", func(s *v1alpha1.StorageBenchmarkSpec) { s.Results.StoreRef.Name = rs.Name })
-	l.await(b, v1alpha1.ReasonStoreUnavailable)
+	l.await(b, reason.StoreUnavailable)
 	if err := api.Get(l.ctx, client.ObjectKeyFromObject(rs), rs); err != nil {
 		t.Fatal(err)
 	}
@@ -288,5 +289,5 @@ func TestAStoreThatIsMendedIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.finish(b, well)
-	l.await(b, v1alpha1.ReasonFinished)
+	l.await(b, reason.Finished)
 }

@@ -26,6 +26,7 @@ import (
 
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers"
+	"storagebench.io/storagebench/controllers/admission"
 	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/internal/store/s3"
 	"storagebench.io/storagebench/internal/tunable"
@@ -34,6 +35,7 @@ import (
 
 const (
 	operatorNamespace = "storagebench-system"
+	restoreNamespace  = "storagebench-system-restore"
 	accessKey         = "storagebench-test"
 	secretKey         = "storagebench-test-secret"
 	bucketName        = "results"
@@ -104,37 +106,43 @@ func startOperator() (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	mgr, err := ctrl.NewManager(apiURL, ctrl.Options{
+	options := controllers.Options{
+		Namespace:        operatorNamespace,
+		RestoreNamespace: restoreNamespace,
+		Settings:         jobspec.Settings{Image: "storagebench:test", ImagePullPolicy: corev1.PullNever},
+		Limits: admission.Limits{
+			Timeout: 24 * time.Hour,
+			Host:    admission.HostAccess{Paths: []string{"/tank"}, Devices: []string{"/dev/loop*"}},
+		},
+		Engines:  engines.All(),
+		Tunables: tunable.Rules{},
+		Clock:    clock.RealClock{},
+	}
+	mgr, err := ctrl.NewManager(asOperator(), ctrl.Options{
 		Scheme:     scheme,
-		Cache:      controllers.Cache(operatorNamespace, nil),
+		Cache:      controllers.Cache(options, nil),
 		Metrics:    server.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: new(true)}, // it is started several times
 	})
 	if err != nil {
 		return nil, err
 	}
-	err = controllers.Setup(mgr, controllers.Options{
-		Namespace: operatorNamespace,
-		Settings:  jobspec.Settings{Image: "storagebench:test", ImagePullPolicy: corev1.PullNever},
-		Host:      controllers.HostAccess{Paths: []string{"/tank"}, Devices: []string{"/dev/loop*"}},
-		Engines:   engines.All(),
-		Tunables:  tunable.Rules{},
-		Clock:     clock.RealClock{},
-	})
-	if err != nil {
+	ctx, cancel := context.WithCancel(context.Background())
+	if err := controllers.Setup(ctx, mgr, options); err != nil {
+		cancel()
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	return func() { cancel(); <-ended }, nil
 }
 
 // seed makes what a cluster has: nodes, a StorageClass, the operator's namespace
-// with the store's Secret, and the ResultStore.
+// with the store's Secret, the ResultStore, and the operator's roles and policies.
 func seed(ctx context.Context) error {
 	objects := []client.Object{
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: operatorNamespace}},
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: operatorNamespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}},
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: restoreNamespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "privileged"}}},
 		&corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "store"},
 			StringData: map[string]string{"accessKeyID": accessKey, "secretAccessKey": secretKey},
@@ -147,7 +155,7 @@ func seed(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return secure(ctx)
 }
 
 func resultStore(name string, change func(*v1alpha1.ResultStoreSpec)) *v1alpha1.ResultStore {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/internal/result"
@@ -25,7 +26,7 @@ import (
 func tuned(s *v1alpha1.StorageBenchmarkSpec) {
 	s.Variants = []v1alpha1.Variant{
 		{Name: "control"},
-		{Name: "none", Tunables: []v1alpha1.Tunable{{Name: "block.queue.scheduler", Value: "none"}}},
+		{Name: "none", Tunables: []v1alpha1.Tunable{{Name: "block.queue.scheduler", Value: v1alpha1.Text("none")}}},
 	}
 }
 
@@ -73,18 +74,34 @@ func (l *lab) restored(b *v1alpha1.StorageBenchmark, reason string) metav1.Condi
 	return patience.Condition(l.ctx, l.t, api, b, v1alpha1.ConditionTunablesRestored, reason)
 }
 
-// restoreJob waits for the Job that restores a node.
+// restoreJob waits for a Job that restores a node and has not ended.
 func (l *lab) restoreJob(node string) *batchv1.Job {
 	l.t.Helper()
-	job := &batchv1.Job{}
+	var found *batchv1.Job
 	l.eventually("a Job restores "+node, func() error {
-		err := api.Get(l.ctx, types.NamespacedName{Namespace: operatorNamespace, Name: jobspec.RestoreName(node)}, job)
-		if err == nil && (job.DeletionTimestamp != nil || len(job.Status.Conditions) > 0) {
-			err = fmt.Errorf("it has ended")
+		record := &v1alpha1.NodeRestore{}
+		if err := api.Get(l.ctx, types.NamespacedName{Name: node}, record); err != nil {
+			return err
 		}
-		return err
+		jobs := &batchv1.JobList{}
+		if err := api.List(l.ctx, jobs, client.InNamespace(restoreNamespace), client.MatchingLabels{jobspec.LabelRecord: string(record.UID)}); err != nil {
+			return err
+		}
+		for i := range jobs.Items {
+			if job := &jobs.Items[i]; job.DeletionTimestamp == nil && len(job.Status.Conditions) == 0 && metav1.IsControlledBy(job, record) {
+				found = job
+				return nil
+			}
+		}
+		return fmt.Errorf("%d Jobs; the record says %+v", len(jobs.Items), record.Status)
 	})
-	return job
+	return found
+}
+
+// isRestored plays the Job that finds the node as it was.
+func (l *lab) isRestored(node string) {
+	l.t.Helper()
+	l.endRestore(l.restoreJob(node), batchv1.JobComplete, "")
 }
 
 // endRestore plays the end of a restore Job, and what it said last.
@@ -117,16 +134,16 @@ func TestTunablesNeedAPolicyAndANamespaceForPrivilegedPods(t *testing.T) {
 		reason  string
 		want    []string
 	}{
-		"no policy": {func(l *lab) { l.privileged() }, tuned, v1alpha1.ReasonTunableNotPermitted, []string{"spec.variants[none].tunables[0]", "no TunablePolicy permits block.queue.scheduler=none"}},
+		"no policy": {func(l *lab) { l.privileged() }, tuned, reason.TunableNotPermitted, []string{"spec.variants[none].tunables[0]", "no TunablePolicy permits block.queue.scheduler=none"}},
 		"a policy for other tunables": {
 			func(l *lab) {
 				l.privileged()
 				l.policy(func(s *v1alpha1.TunablePolicySpec) { s.Tunables[0].Name = "vm.*" })
 			},
-			tuned, v1alpha1.ReasonTunableNotPermitted, []string{"spec.variants[none].tunables[0]"},
+			tuned, reason.TunableNotPermitted, []string{"spec.variants[none].tunables[0]"},
 		},
 		"a namespace that allows no privileged Pods": {
-			func(l *lab) { l.policy(asIs) }, tuned, v1alpha1.ReasonPodSecurityForbids, []string{"spec.variants", "enforce=privileged"},
+			func(l *lab) { l.policy(asIs) }, tuned, reason.PodSecurityForbids, []string{"spec.variants", "enforce=privileged"},
 		},
 		"no such tunable": {
 			func(l *lab) { l.privileged(); l.policy(asIs) },
@@ -134,7 +151,7 @@ func TestTunablesNeedAPolicyAndANamespaceForPrivilegedPods(t *testing.T) {
 				tuned(s)
 				s.Variants[1].Tunables[0].Name = "block.queue.sheduler"
 			},
-			v1alpha1.ReasonInvalidSpec, []string{"spec.variants[none].tunables[0].name", "did you mean block.queue.scheduler?"},
+			reason.InvalidSpec, []string{"spec.variants[none].tunables[0].name", "did you mean block.queue.scheduler?"},
 		},
 		"data loss that nobody accepts": {
 			func(l *lab) {
@@ -143,9 +160,9 @@ func TestTunablesNeedAPolicyAndANamespaceForPrivilegedPods(t *testing.T) {
 			},
 			func(s *v1alpha1.StorageBenchmarkSpec) {
 				tuned(s)
-				s.Variants[1].Tunables[0] = v1alpha1.Tunable{Name: "block.queue.write_cache", Value: "write through"}
+				s.Variants[1].Tunables[0] = v1alpha1.Tunable{Name: "block.queue.write_cache", Value: v1alpha1.Text("write through")}
 			},
-			v1alpha1.ReasonInvalidSpec, []string{"spec.variants[none].acceptDataLoss"},
+			reason.InvalidSpec, []string{"spec.variants[none].acceptDataLoss"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -178,11 +195,12 @@ func tunedLab(t *testing.T) (*lab, *v1alpha1.StorageBenchmark) {
 func TestANodeIsOnRecordBeforeItsSettingsAreChanged(t *testing.T) {
 	l, b := tunedLab(t)
 	job := l.job(b)
-	if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); err != nil {
+	record := &v1alpha1.NodeRestore{}
+	if err := api.Get(l.ctx, types.NamespacedName{Name: l.nodes[0]}, record); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(b.Status.Run.Unrestored, l.nodes) {
-		t.Errorf("on record: %v", b.Status.Run.Unrestored)
+	if s := record.Spec; s.Job.UID != job.UID || s.Benchmark.UID != b.UID || len(s.Settings) != 1 || s.Settings[0].Name != "block.queue.scheduler" {
+		t.Errorf("on record: %+v", s)
 	}
 	spec := job.Spec.Template.Spec
 	if c := spec.Containers[0]; c.SecurityContext.Privileged == nil || !*c.SecurityContext.Privileged || !slices.Contains(c.Args, "--journal") {
@@ -193,12 +211,15 @@ func TestANodeIsOnRecordBeforeItsSettingsAreChanged(t *testing.T) {
 		t.Errorf("the plan has %+v, %+v", p.Variants, p.Trials)
 	}
 	pod := l.pod(job, func(*corev1.Pod) {})
-	if c := l.restored(b, v1alpha1.ReasonChanged); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, l.nodes[0]) {
+	if c := l.restored(b, reason.Changed); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, l.nodes[0]) {
 		t.Errorf("%+v", c)
 	}
+	// What the worker says of itself is not taken for it: a Job of the operator looks.
 	l.end(job, pod, l.store(job, func(_ *result.WorkerSummary, r *trial.Receipt) { r.Restored = true }))
-	l.await(b, v1alpha1.ReasonFinished)
-	if c := l.restored(b, v1alpha1.ReasonRestored); c.Status != metav1.ConditionTrue {
+	l.await(b, reason.Restoring)
+	l.isRestored(l.nodes[0])
+	l.await(b, reason.Finished)
+	if c := l.restored(b, reason.Restored); c.Status != metav1.ConditionTrue {
 		t.Errorf("%+v", c)
 	}
 	variants := map[string]bool{}
@@ -222,46 +243,46 @@ func TestAWorkerThatWasKilledHasItsNodeRestored(t *testing.T) {
 	if spec := restore.Spec.Template.Spec; !*spec.Containers[0].SecurityContext.Privileged || len(spec.Tolerations) != 1 || *spec.AutomountServiceAccountToken {
 		t.Errorf("the Job has %+v", spec)
 	}
-	if len(restore.OwnerReferences) != 0 {
-		t.Error("it goes with the benchmark, which may be deleted before")
-	}
-	l.restored(b, v1alpha1.ReasonRestoring)
-	if l.leaseHolder(l.nodes[0]) == "" {
-		t.Error("the node was given back before it was restored")
-	}
+	l.restored(b, reason.Restoring)
+	// Another benchmark does not get the node before it is restored.
+	next := l.benchmark("next", as)
+	l.await(next, reason.Restoring)
 	l.endRestore(restore, batchv1.JobComplete, "")
-	l.restored(b, v1alpha1.ReasonRestored)
+	l.restored(b, reason.Restored)
 	l.eventually("the run ends", func() error {
 		if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); err != nil || b.Status.Run.FinishedAt == nil {
 			return errNotYet(err)
 		}
 		return nil
 	})
+	l.finish(next, well)
+	l.await(next, reason.Finished)
 	l.nothingLeft()
 }
 
-func TestWhatCouldNotBeRestoredIsSaidAndHoldsTheBenchmark(t *testing.T) {
+func TestWhatCouldNotBeRestoredIsSaidUntilItIsAndHoldsNoBenchmark(t *testing.T) {
 	l, b := tunedLab(t)
 	job := l.job(b)
 	l.pod(job, func(*corev1.Pod) {})
+	l.await(b, reason.Running)
+	// Its Pods are killed: the run ends, and so does its last word.
+	pods := &corev1.PodList{}
+	if err := api.List(l.ctx, pods, client.InNamespace(l.namespace)); err != nil {
+		t.Fatal(err)
+	}
+	l.end(job, &pods.Items[0], nil)
+	const said = "block.queue.scheduler of loop7 is kyber: somebody else has changed it"
+	l.endRestore(l.restoreJob(l.nodes[0]), batchv1.JobFailed, said)
+	if c := l.restored(b, reason.TunablesNotRestored); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, said) || !strings.Contains(c.Message, l.nodes[0]) {
+		t.Errorf("%+v", c)
+	}
+	if c := l.await(b, reason.TunablesNotRestored); !strings.Contains(c.Message, said) {
+		t.Errorf("%+v", c)
+	}
+	// The benchmark can be deleted; the record stays, and the operator tries again.
 	if err := api.Delete(l.ctx, b); err != nil {
 		t.Fatal(err)
 	}
-	const said = "block.queue.scheduler of loop7 is kyber: somebody else has changed it"
-	l.endRestore(l.restoreJob(l.nodes[0]), batchv1.JobFailed, said)
-	if c := l.restored(b, v1alpha1.ReasonTunablesNotRestored); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, said) || !strings.Contains(c.Message, l.nodes[0]) {
-		t.Errorf("%+v", c)
-	}
-	if c := l.await(b, v1alpha1.ReasonTunablesNotRestored); !strings.Contains(c.Message, said) {
-		t.Errorf("%+v", c)
-	}
-	// The operator tries again by itself after a while, or at once when somebody
-	// removes the Job that failed.
-	failed := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: jobspec.RestoreName(l.nodes[0])}}
-	if err := api.Delete(l.ctx, failed, client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
-		t.Fatal(err)
-	}
-	l.endRestore(l.restoreJob(l.nodes[0]), batchv1.JobComplete, "")
 	l.eventually("the benchmark is gone", func() error {
 		err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b)
 		if client.IgnoreNotFound(err) != nil || err == nil {
@@ -269,5 +290,20 @@ func TestWhatCouldNotBeRestoredIsSaidAndHoldsTheBenchmark(t *testing.T) {
 		}
 		return nil
 	})
+	l.isRestored(l.nodes[0])
+	l.recordGone(l.nodes[0])
 	l.nothingLeft()
+}
+
+// recordGone waits until a node has no record.
+func (l *lab) recordGone(node string) {
+	l.t.Helper()
+	l.eventually("the record of "+node+" is gone", func() error {
+		record := &v1alpha1.NodeRestore{}
+		err := api.Get(l.ctx, types.NamespacedName{Name: node}, record)
+		if client.IgnoreNotFound(err) != nil || err == nil {
+			return errNotYet(err)
+		}
+		return nil
+	})
 }

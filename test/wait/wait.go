@@ -42,7 +42,9 @@ func (p Patience) Ended(ctx context.Context, tb testing.TB, api client.Client, b
 		if err := api.Get(ctx, client.ObjectKeyFromObject(b), b); err != nil {
 			return err
 		}
-		if b.Status.Run == nil || b.Status.Run.FinishedAt == nil || b.Status.ObservedGeneration != b.Generation {
+		// A run that has ended may still wait until the settings of its nodes are put back.
+		restoring := meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionReconciling)
+		if b.Status.Run == nil || b.Status.Run.FinishedAt == nil || restoring || b.Status.ObservedGeneration != b.Generation {
 			return fmt.Errorf("%+v", b.Status.Conditions)
 		}
 		return nil

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/test/faults"
 )
@@ -52,8 +53,8 @@ func (l *lab) benchmark(name string, change func(*v1alpha1.StorageBenchmarkSpec)
 			Workloads: []v1alpha1.Workload{{Name: "dsync", Filesync: &v1alpha1.FilesyncWorkload{Files: 100, Sync: v1alpha1.FilesyncDsync}}},
 			Variants: []v1alpha1.Variant{
 				{Name: "flush"},
-				{Name: "no-flush", AcceptDataLoss: true, Tunables: []v1alpha1.Tunable{{Name: "zfs.module.zfs_nocacheflush", Value: "1"}}},
-				{Name: "no-sync", AcceptDataLoss: true, Tunables: []v1alpha1.Tunable{{Name: "zfs.dataset.sync", Value: "disabled"}}},
+				{Name: "no-flush", AcceptDataLoss: true, Tunables: []v1alpha1.Tunable{{Name: "zfs.module.zfs_nocacheflush", Value: v1alpha1.Text("1")}}},
+				{Name: "no-sync", AcceptDataLoss: true, Tunables: []v1alpha1.Tunable{{Name: "zfs.dataset.sync", Value: v1alpha1.Text("disabled")}}},
 			},
 			Trials:  v1alpha1.Trials{Min: 2},
 			Results: v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: "default"}},
@@ -91,7 +92,7 @@ func TestSettingsOfZFSAreMeasuredAndPutBack(t *testing.T) {
 	requireUntouched(t)
 	l := newLab(t)
 	b := l.benchmark("flushes", func(*v1alpha1.StorageBenchmarkSpec) {})
-	l.ended(b, v1alpha1.ReasonFinished)
+	l.ended(b, reason.Finished)
 	l.restored(b)
 	faults.Compare(t, untouched, present(t))
 	flushes := map[string]float64{}
@@ -116,9 +117,9 @@ func TestAValueThatZFSIgnoresChangesNoSettings(t *testing.T) {
 	before := parameter(t, "zfs_arc_max")
 	l := newLab(t)
 	b := l.benchmark("ignored", func(s *v1alpha1.StorageBenchmarkSpec) {
-		s.Variants[1].Tunables = append(s.Variants[1].Tunables, v1alpha1.Tunable{Name: "zfs.module.zfs_arc_max", Value: "64Mi"})
+		s.Variants[1].Tunables = append(s.Variants[1].Tunables, v1alpha1.Tunable{Name: "zfs.module.zfs_arc_max", Value: v1alpha1.Text("64Mi")})
 	})
-	c := l.ended(b, v1alpha1.ReasonTunableNotApplied)
+	c := l.ended(b, reason.TunableNotApplied)
 	faults.Injected(t, "ZFS accepts a value and does not take it")
 	if !strings.Contains(c.Message, "zfs_arc_max") {
 		t.Errorf("%s", c.Message)
@@ -137,9 +138,9 @@ func (l *lab) measuringChanged(name string, files int64) *v1alpha1.StorageBenchm
 	b := l.benchmark(name, func(s *v1alpha1.StorageBenchmarkSpec) {
 		s.Workloads[0].Filesync.Files = files
 		s.Variants = []v1alpha1.Variant{{Name: "flush"}, {Name: "nothing", AcceptDataLoss: true, Tunables: []v1alpha1.Tunable{
-			{Name: "zfs.dataset.sync", Value: "disabled"},
-			{Name: "zfs.module.zil_nocacheflush", Value: "1"},
-			{Name: "zfs.module.zfs_nocacheflush", Value: "1"},
+			{Name: "zfs.dataset.sync", Value: v1alpha1.Text("disabled")},
+			{Name: "zfs.module.zil_nocacheflush", Value: v1alpha1.Text("1")},
+			{Name: "zfs.module.zfs_nocacheflush", Value: v1alpha1.Text("1")},
 		}}}
 	})
 	l.eventually("the settings are changed", func() error {
@@ -158,13 +159,13 @@ func TestAPowerCutInMidRunLeavesNoSettingsChanged(t *testing.T) {
 	powerCut(t)
 	faults.Injected(t, "the machine loses its power in mid-workload")
 	powerOn(t)
-	l.ended(b, v1alpha1.ReasonFinished)
+	l.ended(b, reason.Finished)
 	l.restored(b)
 	faults.Compare(t, untouched, present(t))
 }
 
-// The benchmark is deleted while the machine is without power: it is kept until the
-// machine is up and what survived the cut is put back.
+// The benchmark is deleted while the machine is without power. It goes; the node's record
+// stays until the machine is up and what survived the cut is put back.
 func TestAPowerCutBeforeADeletionLeavesNoSettingsChanged(t *testing.T) {
 	requireUntouched(t)
 	l := newLab(t)
@@ -175,9 +176,13 @@ func TestAPowerCutBeforeADeletionLeavesNoSettingsChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	powerOn(t)
-	l.eventually("the benchmark is gone", func() error {
+	l.eventually("the benchmark is gone, and its node is restored", func() error {
 		if err := api.Get(t.Context(), client.ObjectKeyFromObject(b), b); client.IgnoreNotFound(err) != nil || err == nil {
 			return fmt.Errorf("%v %+v", err, b.Status.Conditions)
+		}
+		records := &v1alpha1.NodeRestoreList{}
+		if err := api.List(t.Context(), records); err != nil || len(records.Items) > 0 {
+			return fmt.Errorf("%v %+v", err, records.Items)
 		}
 		return nil
 	})

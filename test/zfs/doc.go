@@ -1,7 +1,8 @@
 // Package zfs runs on a node with real ZFS: the virtual machine that test/zfs/guest
 // makes and joins to the local cluster (build tag zfs; make test-zfs).
 //
-// It wants the operator installed and the guest up. A test has a namespace of its own
+// It wants the operator installed and the guest up, and waits for tests of test/e2e that
+// must be alone (package test/turns). A test has a namespace of its own
 // (newLab), runs scripts on the node in privileged Pods (lab.pod) or beside
 // Kubernetes (inGuest), and may cut the node's power (powerCut) and boot it again
 // (powerOn); it leaves a guest that is up. What the pool, its dataset tank/bench or

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"storagebench.io/storagebench/controllers"
+	"storagebench.io/storagebench/test/turns"
 	"storagebench.io/storagebench/test/wait"
 )
 
@@ -129,6 +130,7 @@ type lab struct {
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
+	turns.WithOthers(t, "../../.cluster")
 	// Who else uses the cluster may have installed another one meanwhile.
 	guest(t, "images")
 	operator := &appsv1.Deployment{}

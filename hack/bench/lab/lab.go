@@ -164,3 +164,11 @@ func (l *Lab) Run(ctx context.Context, sb *v1alpha1.StorageBenchmark, look func(
 func Keys(sb *v1alpha1.StorageBenchmark) trial.Keys {
 	return trial.Keys{Namespace: sb.Namespace, Name: sb.Name, Run: sb.Status.Run.ID}
 }
+
+// FirstWorker is the name of the worker of a finished run's first row, or empty.
+func FirstWorker(sb *v1alpha1.StorageBenchmark) string {
+	if len(sb.Status.Summary) == 0 {
+		return ""
+	}
+	return sb.Status.Summary[0].Target + "." + sb.Status.Summary[0].Node
+}

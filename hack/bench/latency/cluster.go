@@ -36,9 +36,9 @@ type bench struct {
 func (b *bench) runBenchmark(ctx context.Context, i int) (timing, error) {
 	sb := b.Benchmark(fmt.Sprintf("ours-%d", i),
 		v1alpha1.Target{Name: "t", StorageClass: &v1alpha1.StorageClassTarget{Name: lab.Class, Size: new(resource.MustParse("128Mi"))}},
-		v1alpha1.Workload{Name: "w", Fio: &v1alpha1.FioWorkload{Parameters: map[string]string{
+		v1alpha1.Workload{Name: "w", Fio: &v1alpha1.FioWorkload{Parameters: v1alpha1.Texts(map[string]string{
 			"rw": "randwrite", "bs": "4k", "size": fioBytes, "runtime": fioTime + "s", "time_based": "1",
-		}}}, 1)
+		})}}, 1)
 	created := time.Now()
 	ended, err := b.Run(ctx, sb, func() {
 		if sb.Status.Run != nil {
@@ -48,7 +48,7 @@ func (b *bench) runBenchmark(ctx context.Context, i int) (timing, error) {
 	if err != nil {
 		return timing{}, err
 	}
-	raw, err := b.Store.Get(ctx, lab.Keys(sb).Raw(sb.Status.Run.Workers[0].Name, "w.r001"))
+	raw, err := b.Store.Get(ctx, lab.Keys(sb).Raw(lab.FirstWorker(sb), "w.r001"))
 	if err != nil {
 		return timing{}, err
 	}

@@ -226,15 +226,15 @@ func (b *bench) work(ctx context.Context, trials int) (result.WorkerSummary, err
 	b.workers++
 	sb := b.Benchmark(fmt.Sprintf("turn-%d", b.workers),
 		v1alpha1.Target{Name: "volume", PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: claim}},
-		v1alpha1.Workload{Name: "job", Fio: &v1alpha1.FioWorkload{Parameters: map[string]string{
+		v1alpha1.Workload{Name: "job", Fio: &v1alpha1.FioWorkload{Parameters: v1alpha1.Texts(map[string]string{
 			"rw": b.rw, "bs": b.bs, "size": b.size, "iodepth": b.depth, "runtime": micros(b.runtime),
 			"time_based": "1", "randseed": seed, "startdelay": micros(b.delay),
-		}}}, int32(trials))
+		})}}, int32(trials))
 	var w result.WorkerSummary
 	if _, err := b.Run(ctx, sb, nil); err != nil {
 		return w, err
 	}
-	document, err := b.Store.Get(ctx, lab.Keys(sb).WorkerSummary(sb.Status.Run.Workers[0].Name))
+	document, err := b.Store.Get(ctx, lab.Keys(sb).WorkerSummary(lab.FirstWorker(sb)))
 	if err != nil {
 		return w, err
 	}

@@ -19,6 +19,7 @@ minio-setup here 15 module minio-setup
 imagetool here 5 module ../image/imagetool
 helm $HELM_VERSION 100 package helm.sh/helm/v4/cmd helm
 crane $CRANE_VERSION 5 package github.com/google/go-containerregistry/cmd crane
+kwok $KWOK_VERSION 90 package sigs.k8s.io/kwok/cmd kwok
 EOF2
 }
 
@@ -83,16 +84,17 @@ build() (
 
 compile() {
   local name=$1 version=$2 kind=$3 where=$4 programs=$5 out=$6 program packages=()
-  # Not what the caller's shell happens to have set.
-  export CGO_ENABLED=0 GOFLAGS='' GOWORK=off
+  # Not what the caller's shell happens to have set. Debug information is an eighth of
+  # the compiler's work, and the linker drops it.
+  export CGO_ENABLED=0 GOFLAGS='-trimpath -gcflags=all=-dwarf=false' GOWORK=off
   unset GOOS GOARCH
   if [ "$kind" = module ]; then
     cd "$HERE/$where" || return
-    go build -mod=readonly -trimpath -buildvcs=false -ldflags "$(ldflags "$name")" -o "$out/$name" .
+    go build -mod=readonly -buildvcs=false -ldflags "$(ldflags "$name")" -o "$out/$name" .
   else
     for program in $programs; do packages+=("$where/$program@$version"); done
     cd / || return
-    GOBIN=$out go install -trimpath -buildvcs=false -ldflags "$(ldflags "$name")" "${packages[@]}"
+    GOBIN=$out go install -buildvcs=false -ldflags "$(ldflags "$name")" "${packages[@]}"
   fi
 }
 
@@ -140,7 +142,7 @@ link_tools() {
   mkdir -p "$LOCAL/bin"
   for tool in "$@"; do
     case $tool in
-      kubectl) name=kubernetes ;;
+      kubectl | kube-controller-manager) name=kubernetes ;;
       ctr) name=containerd ;;
       *) name=$tool ;;
     esac

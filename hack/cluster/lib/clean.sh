@@ -8,8 +8,8 @@
 our_processes() {
   local name node pid
   {
-    for name in "${DAEMONS[@]}"; do recorded_pid "$name" || true; done
-    for node in "${NODES[@]}"; do shims "$node"; done
+    for name in $(daemons "${ALL_NODES[@]}"); do recorded_pid "$name" || true; done
+    for node in "${ALL_NODES[@]}"; do shims "$node"; done
     for pid in $(strays); do echo "$pid"; done
     cgroup_processes "$CGROUP"
   } | sort -un
@@ -87,7 +87,7 @@ remains() {
 kill_everything() {
   local pids
   # Those that restart or keep others first.
-  for name in kubelet-node-a kubelet-node-b containerd-node-a containerd-node-b; do stop "$name" KILL; done
+  for name in "${ALL_NODES[@]/#/kubelet-}" "${ALL_NODES[@]/#/containerd-}"; do stop "$name" KILL; done
   pids=$(our_processes)
   # shellcheck disable=SC2086  # numbers
   [ -z "$pids" ] || kill -KILL $pids 2>/dev/null || true

@@ -45,14 +45,19 @@ controllers_start() {
     --kubeconfig="$PKI/scheduler.kubeconfig" --authentication-kubeconfig="$PKI/scheduler.kubeconfig" \
     --authorization-kubeconfig="$PKI/scheduler.kubeconfig" \
     --bind-address="$API_ADDRESS" --leader-elect=false --cert-dir="$STATE/scheduler"
-  render "$HERE/config/kube-proxy.yaml" >"$STATE/kube-proxy.yaml"
+  # One that runs watches the file, and ends when it changes.
+  alive kube-proxy || render "$HERE/config/kube-proxy.yaml" >"$STATE/kube-proxy.yaml"
   daemon kube-proxy "$(program kubernetes kube-proxy)" --config="$STATE/kube-proxy.yaml"
   daemon loop-provisioner "$(program loop-provisioner loop-provisioner)" \
     --kubeconfig="$PKI/loop-provisioner.kubeconfig" --dir="$STATE/volumes"
 }
 
-DAEMONS=(etcd kube-apiserver kube-controller-manager kube-scheduler kube-proxy loop-provisioner
-  namespace-node-a containerd-node-a kubelet-node-a namespace-node-b containerd-node-b kubelet-node-b)
+# daemons NODE...: the names of those of the cluster and of these nodes.
+daemons() {
+  local node
+  printf '%s\n' etcd kube-apiserver kube-controller-manager kube-scheduler kube-proxy loop-provisioner
+  for node in "$@"; do printf '%s\n' "namespace-$node" "containerd-$node" "kubelet-$node"; done
+}
 
 api_ready() { kubectl get --raw /readyz >/dev/null; }
 

@@ -131,8 +131,10 @@ import() {
 }
 
 import_system_images() {
-  local node=$1 ref
-  for ref in "$PAUSE_IMAGE" "$COREDNS_IMAGE" "$MINIO_IMAGE" "$BASE_IMAGE"; do import "$node" "$ref"; done
+  local node=$1 ref refs=("$PAUSE_IMAGE" "$BASE_IMAGE")
+  # DNS and the object store stay on the first nodes (hack/cluster/manifests).
+  [[ " ${NODES[*]:0:LEAST_NODES} " != *" $node "* ]] || refs+=("$COREDNS_IMAGE" "$MINIO_IMAGE")
+  for ref in "${refs[@]}"; do import "$node" "$ref"; done
 }
 
 # project_image: builds the project's binaries, and imports the image where it

@@ -7,10 +7,7 @@ network_up() {
   local node
   check_addresses_free
   ip_bridge "$HOST_BRIDGE" "$API_ADDRESS/24"
-  for node in "${NODES[@]}"; do
-    ip addr replace "${NODE_ADDRESS[$node]}/24" dev "$HOST_BRIDGE"
-    ip_bridge "${NODE_BRIDGE[$node]}" "${NODE_PODS[$node]}.1/24"
-  done
+  for node in "${NODES[@]}"; do node_network "$node"; done
   # What no rule or narrower route takes must not leave by the machine's default
   # route; and a machine without one reaches Services all the same.
   ip route replace "$SERVICE_NETWORK" dev "$HOST_BRIDGE" src "$API_ADDRESS"
@@ -21,6 +18,11 @@ network_up() {
   # Service's address.
   [ ! -e /proc/sys/net/bridge/bridge-nf-call-iptables ] || sysctl -qw net.bridge.bridge-nf-call-iptables=1
   allow_forwarding
+}
+
+node_network() {
+  ip addr replace "${NODE_ADDRESS[$1]}/24" dev "$HOST_BRIDGE"
+  ip_bridge "$(node_bridge "$1")" "${NODE_PODS[$1]}.1/24"
 }
 
 ip_bridge() {

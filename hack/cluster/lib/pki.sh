@@ -17,15 +17,18 @@ pki_up() {
     "DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc,DNS:kubernetes.default.svc.cluster.local,IP:$API_ADDRESS,IP:$API_SERVICE"
   certificate apiserver-kubelet ca /O=system:masters/CN=kube-apiserver-kubelet-client
   certificate front-proxy front-proxy-ca /CN=front-proxy-client
-  for node in "${NODES[@]}"; do
-    certificate "$node" ca "/O=system:nodes/CN=system:node:$node" "DNS:$node,IP:${NODE_ADDRESS[$node]}"
-    kubeconfig "$node"
-  done
+  for node in "${NODES[@]}"; do node_pki "$node"; done
   client admin /O=system:masters/CN=admin
   client controller-manager /CN=system:kube-controller-manager
   client scheduler /CN=system:kube-scheduler
   client proxy /CN=system:kube-proxy
   client loop-provisioner /CN=loop-provisioner
+}
+
+node_pki() {
+  [ ! -e "$PKI/$1.kubeconfig" ] || return 0
+  certificate "$1" ca "/O=system:nodes/CN=system:node:$1" "DNS:$1,IP:${NODE_ADDRESS[$1]}"
+  kubeconfig "$1"
 }
 
 key() { openssl ecparam -genkey -name prime256v1 -noout -out "$PKI/$1.key"; }

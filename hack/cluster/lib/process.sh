@@ -36,13 +36,26 @@ daemon() {
   shift
   alive "$name" && return
   mkdir -p "$RUN/processes" "$LOGS"
-  # A session of its own, so that it outlives make and the terminal.
-  setsid "$@" </dev/null >>"$log" 2>&1 8>&- 9>&- &
+  # A session of its own, so that it outlives make and the terminal. What else is open, of
+  # ours or of whoever called us, may be a lock, which it would hold for ever.
+  (
+    close_others
+    exec setsid "$@"
+  ) </dev/null >>"$log" 2>&1 &
   pid=$!
   disown "$pid"
   echo "$pid $(start_time "$pid") $(boot_id)" >"$RUN/processes/$name"
   # Until it has become the daemon it is a copy of this script.
   wait_for 5 "$name to start" started "$pid"
+}
+
+# close_others: all descriptors of this shell but the first three.
+close_others() {
+  local fd
+  for fd in "/proc/$BASHPID/fd"/*; do
+    fd=${fd##*/}
+    if ((fd > 2)); then exec {fd}>&-; fi
+  done
 }
 
 started() { is_ours "$1" || gone "$1"; }

@@ -10,11 +10,12 @@ hack/cluster/cluster VERB: a real Kubernetes on this machine (docs/how-to/local-
   status           what runs, nodes, classes, object store
   images           build the project's image again and import it; writes .cluster/image
   assets           build kube-apiserver, etcd and kubectl for envtest; prints their directory
-  tools NAME...    build kubectl, helm, crane or ctr; prints their directory
+  tools NAME...    build kubectl, helm, crane, ctr, minio, kwok, …; prints their directory
   node-stop NODE   fail a node as a power cut does (--keep-pods: only kubelet and containerd)
   node-start NODE  start it again
 
 CLUSTER=current makes "up" check your own cluster (KUBECONFIG, ~/.kube/config) and make nothing.
+NODES is how many nodes "up" makes, $LEAST_NODES to ${#ALL_NODES[@]}; a cluster that runs gets more, and never fewer.
 STORAGEBENCH_CACHE is where builds are kept ($CACHE).
 EOF2
 }
@@ -29,6 +30,7 @@ verb_up() {
     return
   fi
   need_linux_root
+  need_number_of_nodes
   lock "$LOCK"
   need_go
   image_names
@@ -38,7 +40,7 @@ verb_up() {
     up_revive
     local_files
     project_image
-    echo "cluster-up: ok: 2 nodes ready, reused ($(($(now) - begin)) s)"
+    echo "cluster-up: ok: ${#NODES[@]} nodes ready, reused ($(($(now) - begin)) s)"
     return
   fi
   need_packages
@@ -51,11 +53,12 @@ verb_up() {
     say "[clean]  removing what a dead cluster left"
     clean
     clean_report "        remains" >&2 || die "a dead cluster left what cannot be removed; a reboot of the machine removes it"
+    NODES=("${ALL_NODES[@]:0:WANTED_NODES}") # the dead one may have had more
   fi
   local warm
   warm=$(now)
   create
-  echo "cluster-up: ok: 2 nodes ready, classes loop-ext4 (default) and loop-xfs, MinIO at minio.minio.svc:9000, $(project_reference) ($(($(now) - begin)) s, of it $(($(now) - warm)) s to start)"
+  echo "cluster-up: ok: ${#NODES[@]} nodes ready, classes loop-ext4 (default) and loop-xfs, MinIO at minio.minio.svc:9000, $(project_reference) ($(($(now) - begin)) s, of it $(($(now) - warm)) s to start)"
 }
 
 project_reference() { if [ -s "$LOCAL/image" ]; then echo "image $(<"$LOCAL/image")"; else echo "no project image yet"; fi; }
@@ -77,6 +80,7 @@ create() {
   mkdir -p "$STATE" "$RUN" "$LOGS"
   chmod 711 "$STATE" "$RUN"
   echo "$CLONE" >"$STATE/clone"
+  echo "${#NODES[@]}" >"$STATE/nodes"
   # Compiled beside the start, which mostly waits.
   project_layer >"$LOGS/project-build.log" 2>&1 &
   project=$!
@@ -138,10 +142,23 @@ build_missing() {
 # live: complete once, and its API answers.
 live() { [ -e "$STATE/complete" ] && alive etcd && alive kube-apiserver && api_ready 2>/dev/null; }
 
-# up_revive: starts what is missing of a live cluster (a node that was stopped).
+need_number_of_nodes() {
+  ((WANTED_NODES >= LEAST_NODES && WANTED_NODES <= ${#ALL_NODES[@]})) ||
+    die "NODES is \"$ASKED_NODES\": give a number from $LEAST_NODES to ${#ALL_NODES[@]}"
+}
+
+# up_revive: starts what is missing of a live cluster: a node that was stopped, or nodes
+# of a larger NODES than it was made with.
 up_revive() {
   local name node missing=()
-  for name in "${DAEMONS[@]}"; do alive "$name" || missing+=("$name"); done
+  if ((${#NODES[@]} > HAS_NODES)); then
+    for node in "${NODES[@]:HAS_NODES}"; do
+      node_network "$node"
+      node_pki "$node"
+    done
+    echo "${#NODES[@]}" >"$STATE/nodes"
+  fi
+  for name in $(daemons "${NODES[@]}"); do alive "$name" || missing+=("$name"); done
   if ((${#missing[@]})); then
     say "        starting what is missing: ${missing[*]}"
     controllers_start
@@ -154,6 +171,7 @@ node_start() {
   node_prepare "$1"
   containerd_start "$1"
   ready "containerd-$1" 60 ctr_node "$1" version
+  import_system_images "$1"
   kubelet_start "$1"
 }
 
@@ -205,7 +223,7 @@ verb_status() {
     fail
   fi
   need_go
-  for name in "${DAEMONS[@]}"; do
+  for name in $(daemons "${NODES[@]}"); do
     if pid=$(recorded_pid "$name"); then
       printf '%-26s pid %-8s %s\n' "$name" "$pid" "$LOGS/$name.log"
     else
@@ -232,7 +250,7 @@ verb_status() {
   echo
   ((${#problems[@]} == 0)) || verdict=short
   if [ $verdict = ok ]; then
-    echo "cluster-status: ok: 2 nodes ready, DNS and MinIO ready, $(our_loops | count) loop devices, kubeconfig $LOCAL/kubeconfig"
+    echo "cluster-status: ok: ${#NODES[@]} nodes ready, DNS and MinIO ready, $(our_loops | count) loop devices, kubeconfig $LOCAL/kubeconfig"
   else
     echo "cluster-status: short: $(printf '%s; ' "${problems[@]}" | sed 's/; $//')"
     fail
@@ -270,14 +288,14 @@ verb_assets() {
 
 verb_tools() {
   local name names=()
-  (($#)) || die "name the tools: kubectl, helm, crane, ctr, minio"
+  (($#)) || die "name the tools: kubectl, kube-controller-manager, helm, crane, ctr, minio, kwok"
   need_go
   for name in "$@"; do
     case $name in
-      kubectl) names+=(kubernetes) ;;
+      kubectl | kube-controller-manager) names+=(kubernetes) ;;
       ctr) names+=(containerd) ;;
-      helm | crane | minio) names+=("$name") ;;
-      *) die "there is no tool \"$name\"; known are kubectl, helm, crane, ctr, minio" ;;
+      helm | crane | minio | kwok) names+=("$name") ;;
+      *) die "there is no tool \"$name\"; known are kubectl, kube-controller-manager, helm, crane, ctr, minio, kwok" ;;
     esac
   done
   build_all "${names[@]}"

@@ -167,12 +167,13 @@ guest_make() {
   [ "$(uname -m)" = x86_64 ] || die "the guest is for x86_64 only"
   "$CLONE/hack/packages" "${HOST_PACKAGES[@]}" || die "the guest cannot be built without them"
   need_packages
+  # First, because it needs nothing of the rest, which a cluster builds too.
+  make_once "$(kernel_dir)" "kernel and ZFS modules (about 5 min)" make_kernel
   build_all "${GUEST_COMPONENTS[@]}"
   base_image "[base]"
   base_image_file
   pause_program
   single_program_image "$PAUSE_IMAGE" pause "$CACHE/images/pause-${PAUSE_IMAGE##*:}" /pause
-  make_once "$(kernel_dir)" "kernel and ZFS modules (about 5 min)" make_kernel
   make_once "$(root_dir)" "root file system (about 1 min)" make_root
   make_once "$(node_dir)" "the node's images (about 10 s)" make_node_tree
 }

@@ -60,5 +60,5 @@ Name, namespace, labels and annotations, as for every object of Kubernetes.
 {{- end -}}
 
 {{- define "limits" -}}
-{{- range .Validation }}{{ if not (or (hasPrefix "Required" .) (hasPrefix "Optional" .)) }}{{ . | replace "|" "\\|" }}<br />{{ end }}{{ end -}}
+{{- range .Validation }}{{ if not (or (hasPrefix "Required" .) (hasPrefix "Optional" .) (hasPrefix "Type:" .) (hasPrefix "XIntOrString" .)) }}{{ . | replace "|" "\\|" }}<br />{{ end }}{{ end -}}
 {{- end -}}

@@ -1,0 +1,123 @@
+# Sourced by scripts that run several commands side by side (.ci/run, hack/test). Each is
+# a stage: "stage" declares it, "run_stages" runs all of them and says, once a minute, what
+# runs. What a stage prints is kept in a file and shown in one piece when it has ended. Every
+# stage runs, also after one that failed.
+# shellcheck shell=bash
+
+stage_names=() stages_failed=() stage_times=()
+declare -A stage_command=() stage_nice=() stage_after=() stage_pid=() stage_begin=() stage_state=()
+stages_directory=$(mktemp -d) || exit
+stages_cpu=0
+
+# stage NAME NICE AFTER COMMAND...: it begins when those of AFTER, with commas between them,
+# have ended ("-" for none). With 0 for NICE it goes first where stages compete for
+# processors; one with 15 takes what the others leave.
+stage() {
+  local name=$1
+  stage_names+=("$name")
+  stage_nice[$name]=$2
+  stage_after[$name]=${3#-}
+  stage_command[$name]=$(printf '%q ' "${@:4}")
+  stage_state[$name]=waiting
+}
+
+# run_stages UNTIL: whoever still runs at that second since the script's start is ended.
+# It returns when all have ended, or early when the script is interrupted.
+run_stages() {
+  local until=$1 names name pid status ticker='' next=60
+  # Acted upon below, where no stage is just being started.
+  trap stages_interrupt INT TERM
+  while names=$(next_stages) && [ -n "$names" ] && [ -z "$stages_interrupted" ]; do
+    for name in $names; do [ "${stage_state[$name]}" = running ] || begin_stage "$name" "$until"; done
+    # It also wakes a wait that began just after an interrupt.
+    [ -n "$ticker" ] || { sleep 5 & ticker=$!; }
+    status=0
+    wait -n -p pid "${stage_pid[@]}" "$ticker" || status=$?
+    [ "${pid:-}" != "$ticker" ] || ticker=
+    for name in "${!stage_pid[@]}"; do
+      [ "${stage_pid[$name]}" != "${pid:-}" ] || end_stage "$name" "$status"
+    done
+    ((SECONDS < next)) || { stages_progress && next=$((SECONDS + 60)); }
+  done
+  [ -z "$ticker" ] || kill "$ticker" 2>/dev/null
+}
+
+stages_interrupted=
+stages_interrupt() {
+  stages_interrupted=yes
+  stages_failed+=(interrupted)
+}
+
+# next_stages: those that run, and those that may begin.
+next_stages() {
+  local name before ready
+  for name in "${stage_names[@]}"; do
+    case ${stage_state[$name]} in
+      running) echo "$name" ;;
+      waiting)
+        ready=yes
+        for before in ${stage_after[$name]//,/ }; do
+          case ${stage_state[$before]} in waiting | running) ready= ;; esac
+        done
+        [ -z "$ready" ] || echo "$name"
+        ;;
+    esac
+  done
+}
+
+begin_stage() {
+  local name=$1 limit=$(($2 - SECONDS))
+  # timeout takes 0 for no limit.
+  ((limit > 0)) || limit=1
+  stage_begin[$name]=$SECONDS
+  stage_state[$name]=running
+  # In the background, because bash hears of no signal while it runs a command.
+  eval "nice -n ${stage_nice[$name]} timeout --kill-after=60s $limit ${stage_command[$name]}" >"$stages_directory/$name" 2>&1 </dev/null &
+  stage_pid[$name]=$!
+  printf '[%4d s] %s begins: %s\n' "$SECONDS" "$name" "${stage_command[$name]}"
+}
+
+end_stage() {
+  local name=$1 status=$2 seconds=$((SECONDS - stage_begin[$1])) cpu verdict=ok
+  unset "stage_pid[$name]"
+  stage_state[$name]=ended
+  # Of all children that have ended; the difference is this one's.
+  times >"$stages_directory/.times"
+  cpu=$(awk 'NR == 2 { for (i = 1; i <= 2; i++) { split($i, t, /[ms]/); sum += t[1] * 60 + t[2] } printf "%d", sum }' "$stages_directory/.times")
+  if ((status != 0)); then
+    verdict=FAILED
+    stages_failed+=("$name")
+  fi
+  printf '\n===== %s: %s\n' "$name" "${stage_command[$name]}"
+  cat "$stages_directory/$name"
+  ((status != 124)) || echo "stages: $name took longer than was left"
+  printf '===== %s: %s (%d s, %d s of processor time)\n\n' "$name" "$verdict" "$seconds" $((cpu - stages_cpu))
+  stage_times+=("$(printf '%-14s %-6s %5d s, processors %5d s' "$name" "$verdict" "$seconds" $((cpu - stages_cpu)))")
+  stages_cpu=$cpu
+  [ -z "${STAGE_TIMES:-}" ] || printf '%d\t%s\n' "$seconds" "${STAGE_PREFIX:-}$name" >>"$STAGE_TIMES"
+}
+
+stages_progress() {
+  local name line=
+  for name in "${stage_names[@]}"; do
+    [ "${stage_state[$name]}" != running ] ||
+      line+="; $name ($((SECONDS - stage_begin[$name])) s): $(tail -n 1 "$stages_directory/$name" | cut -c1-100)"
+  done
+  [ -z "$line" ] || printf '[%4d s] %s\n' "$SECONDS" "${line#; }"
+}
+
+# end_stages: ends what still runs, and shows how far it came.
+end_stages() {
+  local name
+  # timeout passes it on to all that the stage has started.
+  for name in "${!stage_pid[@]}"; do kill "${stage_pid[$name]}" 2>/dev/null; done
+  for name in "${!stage_pid[@]}"; do
+    wait "${stage_pid[$name]}"
+    end_stage "$name" 143
+  done
+  for name in "${stage_names[@]}"; do [ "${stage_state[$name]}" != waiting ] || stage_state[$name]=ended; done
+  rm -rf "$stages_directory"
+}
+
+# slowest FILE COUNT: the longest of lines "SECONDS<tab>NAME".
+slowest() { sort -rn "$1" | head -n "$2" | awk -F '\t' '{ printf "%7.1f s  %s\n", $1, $2 }'; }

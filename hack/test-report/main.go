@@ -1,0 +1,59 @@
+// Command test-report makes what "go test -json" prints readable (hack/go-test): a line
+// for each package that has tests, with what it printed if it failed, and with -v one for
+// each test as it ends. Tests that run side by side do not mix: what one prints comes out
+// in one piece.
+//
+// With -times FILE it adds a line "SECONDS<tab>PACKAGE TEST" for each test to the file.
+package main
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+)
+
+func main() {
+	verbose := flag.Bool("v", false, "print a line for each test as it ends, and what failed at once")
+	times := flag.String("times", "", "`file` to which the time of each test is added")
+	flag.Parse()
+	failed, err := run(os.Stdin, os.Stdout, *verbose, *times)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "test-report:", err)
+	}
+	if err != nil || failed {
+		os.Exit(1)
+	}
+}
+
+func run(in io.Reader, out io.Writer, verbose bool, times string) (failed bool, err error) {
+	r := newReport(out, verbose)
+	lines := bufio.NewReader(in)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			r.line(line)
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return r.failed, err
+		}
+	}
+	r.end()
+	if times == "" {
+		return r.failed, nil
+	}
+	f, err := os.OpenFile(times, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return r.failed, err
+	}
+	for _, t := range r.times {
+		if _, err := fmt.Fprintf(f, "%.2f\t%s %s\n", t.seconds, t.pkg, t.test); err != nil {
+			return r.failed, err
+		}
+	}
+	return r.failed, f.Close()
+}

@@ -1,0 +1,118 @@
+//go:build chart
+
+package chart
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+func TestNetworkPolicies(t *testing.T) {
+	const anyPort = int32(0)
+	for name, tt := range map[string]struct {
+		flags   []string
+		egress  []int32
+		ingress []int32
+	}{
+		"by default":                 {nil, []int32{53, 53, 5353, 5353, 80, 443, 6443, 8080, 8443, 9000}, []int32{8081, 8080}},
+		"any port":                   {[]string{"--set", "networkPolicy.egressPorts=null"}, []int32{anyPort}, []int32{8081, 8080}},
+		"no metrics":                 {[]string{"--set", "metrics.enabled=false,networkPolicy.egressPorts={443}"}, []int32{53, 53, 5353, 5353, 443}, []int32{8081}},
+		"a store with a port":        {[]string{"--set", store, "--set", "networkPolicy.egressPorts={443}"}, []int32{53, 53, 5353, 5353, 9000, 443}, []int32{8081, 8080}},
+		"a store with a usual port":  {[]string{"--set", store, "--set", "networkPolicy.egressPorts={6443},resultStore.endpoint=https://s3.example.com"}, []int32{53, 53, 5353, 5353, 443, 6443}, []int32{8081, 8080}},
+		"a store with another one":   {[]string{"--set", store, "--set", "networkPolicy.egressPorts={6443},resultStore.endpoint=http://s3.example.com/"}, []int32{53, 53, 5353, 5353, 80, 6443}, []int32{8081, 8080}},
+		"a store at an IPv6 address": {[]string{"--set", store, "--set", "networkPolicy.egressPorts={6443},resultStore.endpoint=http://[fd00::1]:9123"}, []int32{53, 53, 5353, 5353, 9123, 6443}, []int32{8081, 8080}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rendered := render(t, tt.flags...)
+			var policy networkingv1.NetworkPolicy
+			rendered.in(namespace).must(t, "NetworkPolicy", "storagebench-manager", &policy)
+			selector, err := metav1.LabelSelectorAsSelector(&policy.Spec.PodSelector)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if pod := manager(t, rendered).Spec.Template; !selector.Matches(labels.Set(pod.Labels)) {
+				t.Errorf("it does not select the operator's Pod: %s and %v", selector, pod.Labels)
+			}
+			var egress, ingress []int32
+			for _, rule := range policy.Spec.Egress {
+				if len(rule.To) > 0 {
+					t.Errorf("plugins differ in what addresses mean: %+v", rule.To)
+				}
+				if len(rule.Ports) == 0 {
+					egress = append(egress, anyPort)
+				}
+				for _, port := range rule.Ports {
+					egress = append(egress, port.Port.IntVal)
+				}
+			}
+			for _, rule := range policy.Spec.Ingress {
+				for _, port := range rule.Ports {
+					ingress = append(ingress, port.Port.IntVal)
+				}
+			}
+			if diff := cmp.Diff(tt.egress, egress); diff != "" {
+				t.Errorf("egress (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.ingress, ingress); diff != "" {
+				t.Errorf("ingress (-want +got):\n%s", diff)
+			}
+
+			var none networkingv1.NetworkPolicy
+			rendered.in(restoreNamespace).must(t, "NetworkPolicy", "storagebench-restore", &none)
+			want := networkingv1.NetworkPolicySpec{PolicyTypes: []networkingv1.PolicyType{"Ingress", "Egress"}}
+			if diff := cmp.Diff(want, none.Spec); diff != "" {
+				t.Errorf("restore Jobs have a network (-want +got):\n%s", diff)
+			}
+		})
+	}
+	var from networkingv1.NetworkPolicy
+	render(t, "--set", "networkPolicy.metricsFrom[0].podSelector.matchLabels.app=prometheus").in(namespace).must(t, "NetworkPolicy", "storagebench-manager", &from)
+	if len(from.Spec.Ingress) != 2 || len(from.Spec.Ingress[0].From) != 0 || len(from.Spec.Ingress[1].From) != 1 {
+		t.Errorf("metricsFrom is for metrics alone: %+v", from.Spec.Ingress)
+	}
+	for _, object := range render(t, "--set", "networkPolicy.enabled=false") {
+		if object.GetKind() == "NetworkPolicy" {
+			t.Errorf("networkPolicy.enabled=false: %s", object.GetName())
+		}
+	}
+}
+
+func TestQuotas(t *testing.T) {
+	got := map[string]corev1.ResourceList{}
+	for _, object := range render(t, "--set", "quotas.namespaces={a,b},quotas.benchmarks=7") {
+		if object.GetKind() == "ResourceQuota" {
+			var quota corev1.ResourceQuota
+			objects{object}.must(t, "ResourceQuota", object.GetName(), &quota)
+			got[quota.Namespace] = quota.Spec.Hard
+		}
+	}
+	for _, name := range []string{"a", "b"} {
+		count := got[name]["count/storagebenchmarks.storagebench.io"]
+		if len(got) != 2 || count.Value() != 7 {
+			t.Errorf("quota of namespace %s: %v", name, got)
+		}
+	}
+	for _, object := range render(t) {
+		if object.GetKind() == "ResourceQuota" {
+			t.Errorf("nobody asked for a quota in %s", object.GetNamespace())
+		}
+	}
+}
+
+// The operator bounds its heap by its memory limit, wherever that is set.
+func TestTheOperatorKnowsItsMemoryLimit(t *testing.T) {
+	for _, e := range manager(t, render(t)).Spec.Template.Spec.Containers[0].Env {
+		if e.Name == "GOMEMLIMIT_BYTES" {
+			if e.ValueFrom == nil || e.ValueFrom.ResourceFieldRef == nil || e.ValueFrom.ResourceFieldRef.Resource != "limits.memory" {
+				t.Errorf("GOMEMLIMIT_BYTES: %+v", e)
+			}
+			return
+		}
+	}
+	t.Error("GOMEMLIMIT_BYTES is not set")
+}
