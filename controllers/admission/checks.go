@@ -16,6 +16,7 @@ import (
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/internal/status"
+	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -73,16 +74,12 @@ func storeExists(f Facts) *trial.Failure {
 	return &trial.Failure{
 		Class: reason.ResultStoreNotFound, Field: "spec.results.storeRef.name",
 		Message: fmt.Sprintf("there is no ResultStore %q", f.Benchmark.Spec.Results.StoreRef.Name),
-		Remedy:  "create it, or name one that kubectl get resultstores lists",
+		Remedy:  nameAnother(f.Benchmark.Spec.Results.StoreRef.Name, f.OtherStores, "resultstores"),
 	}
 }
 
 func storeTakesNamespace(f Facts) *trial.Failure {
-	if f.Store.Spec.NamespaceSelector == nil {
-		return nil
-	}
-	selector, err := metav1.LabelSelectorAsSelector(f.Store.Spec.NamespaceSelector)
-	if err == nil && selector.Matches(labels.Set(f.Namespace.Labels)) {
+	if takesNamespace(f.Store, f.Namespace) {
 		return nil
 	}
 	return &trial.Failure{
@@ -90,6 +87,22 @@ func storeTakesNamespace(f Facts) *trial.Failure {
 		Message: fmt.Sprintf("ResultStore %s does not take results of namespace %s: its spec.namespaceSelector does not select it", f.Store.Name, f.Namespace.Name),
 		Remedy:  "name another ResultStore, or ask your cluster administrator to label the namespace",
 	}
+}
+
+func takesNamespace(rs *v1alpha1.ResultStore, namespace *corev1.Namespace) bool {
+	if rs.Spec.NamespaceSelector == nil {
+		return true
+	}
+	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.NamespaceSelector)
+	return err == nil && selector.Matches(labels.Set(namespace.Labels))
+}
+
+// nameAnother is the remedy for the name of an object that does not exist.
+func nameAnother(name string, others []string, resource string) string {
+	if near := suggest.Nearest(name, others); near != "" {
+		return "did you mean " + near + "? kubectl get " + resource + " lists them all"
+	}
+	return "create it, or name one that kubectl get " + resource + " lists"
 }
 
 // storeIsAvailable finds nothing if the last check of the store went well. If waiting
@@ -161,7 +174,7 @@ func classesExist(f Facts) *trial.Failure {
 		return &trial.Failure{
 			Class: reason.StorageClassNotFound, Field: "spec.targets[" + target.Name + "].storageClass.name",
 			Message: fmt.Sprintf("there is no StorageClass %q", target.StorageClass.Name),
-			Remedy:  "create it, or name one that kubectl get storageclasses lists",
+			Remedy:  nameAnother(target.StorageClass.Name, f.OtherClasses, "storageclasses"),
 		}
 	}
 	return nil

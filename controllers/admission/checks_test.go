@@ -81,7 +81,8 @@ func TestTheFirstThingInTheWayIsSaid(t *testing.T) {
 		"any timeout, without a limit": {func(f *Facts) {
 			f.Limits.Timeout, f.Benchmark.Spec.Timeout = 0, &metav1.Duration{Duration: 1000 * time.Hour}
 		}, found{}, ""},
-		"no store": {func(f *Facts) { f.Store = nil }, found{reason.ResultStoreNotFound, "spec.results.storeRef.name", false}, `"s3"`},
+		"no store":         {func(f *Facts) { f.Store = nil }, found{reason.ResultStoreNotFound, "spec.results.storeRef.name", false}, `"s3"`},
+		"a misspelt store": {func(f *Facts) { f.Store, f.OtherStores = nil, []string{"archive", "s4"} }, found{reason.ResultStoreNotFound, "spec.results.storeRef.name", false}, "did you mean s4? kubectl get resultstores"},
 		"a store for other namespaces": {func(f *Facts) {
 			f.Store.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "b"}}
 		}, found{reason.NamespaceNotAllowed, "spec.results.storeRef.name", false}, "does not take results of namespace lab"},
@@ -104,7 +105,8 @@ func TestTheFirstThingInTheWayIsSaid(t *testing.T) {
 			f.Benchmark.Spec.Variants = tuned
 			f.Namespace.Labels[podSecurityLabel] = "baseline"
 		}, found{reason.PodSecurityForbids, "spec.variants", false}, ""},
-		"no StorageClass": {func(f *Facts) { f.Classes = nil }, found{reason.StorageClassNotFound, "spec.targets[t].storageClass.name", false}, `"fast"`},
+		"no StorageClass":         {func(f *Facts) { f.Classes = nil }, found{reason.StorageClassNotFound, "spec.targets[t].storageClass.name", false}, `"fast"`},
+		"a misspelt StorageClass": {func(f *Facts) { f.Classes, f.OtherClasses = nil, []string{"bulk", "fats"} }, found{reason.StorageClassNotFound, "spec.targets[t].storageClass.name", false}, "did you mean fats? kubectl get storageclasses"},
 		"no claim": {func(f *Facts) {
 			f.Benchmark.Spec.Targets = []v1alpha1.Target{{Name: "t", PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: "db-0"}}}
 		}, found{reason.PersistentVolumeClaimNotFound, "spec.targets[t].persistentVolumeClaim.claimName", false}, `"db-0" in namespace lab`},

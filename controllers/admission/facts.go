@@ -36,11 +36,15 @@ type Facts struct {
 	Benchmark *v1alpha1.StorageBenchmark
 	Limits    Limits
 	Namespace *corev1.Namespace
-	// Store is nil if there is none of the name.
-	Store *v1alpha1.ResultStore
-	// Classes and Claims by name; nil for one that does not exist.
-	Classes map[string]*storagev1.StorageClass
-	Claims  map[string]*Volume
+	// Store is nil if there is none of the name; OtherStores are then the names of those that
+	// take results of the namespace.
+	Store       *v1alpha1.ResultStore
+	OtherStores []string
+	// Classes and Claims by name; nil for one that does not exist. If a class does not,
+	// OtherClasses are the names of those that do.
+	Classes      map[string]*storagev1.StorageClass
+	OtherClasses []string
+	Claims       map[string]*Volume
 	// Nodes that have the labels of the placement.
 	Nodes    []corev1.Node
 	Policies []v1alpha1.TunablePolicy
@@ -61,6 +65,10 @@ func Gather(ctx context.Context, reader client.Reader, limits Limits, b *v1alpha
 		f.Store = rs
 	case !apierrors.IsNotFound(err):
 		return f, err
+	default:
+		if err := f.gatherOtherStores(ctx, reader); err != nil {
+			return f, err
+		}
 	}
 	for _, target := range b.Spec.Targets {
 		if err := f.gatherTarget(ctx, reader, target); err != nil {
@@ -87,10 +95,11 @@ func (f *Facts) gatherTarget(ctx context.Context, reader client.Reader, target v
 	case target.StorageClass != nil:
 		class := &storagev1.StorageClass{}
 		err := reader.Get(ctx, types.NamespacedName{Name: target.StorageClass.Name}, class)
-		if err == nil {
-			f.Classes[target.StorageClass.Name] = class
+		if apierrors.IsNotFound(err) {
+			return f.gatherOtherClasses(ctx, reader)
 		}
-		return client.IgnoreNotFound(err)
+		f.Classes[target.StorageClass.Name] = class
+		return err
 	case target.PersistentVolumeClaim != nil:
 		claim := &corev1.PersistentVolumeClaim{}
 		err := reader.Get(ctx, types.NamespacedName{Namespace: f.Benchmark.Namespace, Name: target.PersistentVolumeClaim.ClaimName}, claim)
@@ -108,5 +117,32 @@ func (f *Facts) gatherTarget(ctx context.Context, reader client.Reader, target v
 		}
 		v.Volume = volume
 	}
+	return nil
+}
+
+func (f *Facts) gatherOtherStores(ctx context.Context, reader client.Reader) error {
+	stores := &v1alpha1.ResultStoreList{}
+	if err := reader.List(ctx, stores); err != nil {
+		return err
+	}
+	for i := range stores.Items {
+		if takesNamespace(&stores.Items[i], f.Namespace) {
+			f.OtherStores = append(f.OtherStores, stores.Items[i].Name)
+		}
+	}
+	slices.Sort(f.OtherStores)
+	return nil
+}
+
+func (f *Facts) gatherOtherClasses(ctx context.Context, reader client.Reader) error {
+	classes := &storagev1.StorageClassList{}
+	if err := reader.List(ctx, classes); err != nil {
+		return err
+	}
+	f.OtherClasses = nil
+	for _, class := range classes.Items {
+		f.OtherClasses = append(f.OtherClasses, class.Name)
+	}
+	slices.Sort(f.OtherClasses)
 	return nil
 }
