@@ -2,6 +2,7 @@ package benchmark
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -193,5 +194,13 @@ func TestARunThatNamesNoTimeoutHasTheAPIsDefault(t *testing.T) {
 	p.Spec.Timeout = &metav1.Duration{Duration: time.Minute}
 	if got := p.timeout(); got != time.Minute {
 		t.Errorf("got %s", got)
+	}
+}
+
+func TestARunThatDoesNotFitInItsTimeoutSaysSo(t *testing.T) {
+	for trials, want := range map[time.Duration]int{0: 0, time.Hour: 0, time.Hour + time.Second: 1, math.MaxInt64: 1} {
+		if notes := timeoutNotes(trials, time.Hour); len(notes) != want {
+			t.Errorf("trials of %s in a timeout of 1h: %q", trials, notes)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -53,7 +54,7 @@ func (r *Reconciler) start(ctx context.Context, p *pass) (done bool, err error) 
 		WorkersTotal:  int32(len(built.Workers)),
 	}
 	status.SetTotals(p.Status.Run, 0)
-	for _, note := range admission.Notes(facts) {
+	for _, note := range append(admission.Notes(facts), timeoutNotes(plan.Duration(built, r.Rules.Engines), p.timeout())...) {
 		status.AddNote(p.Status.Run, note)
 	}
 	// What the last run measured is not this one's.
@@ -61,6 +62,15 @@ func (r *Reconciler) start(ctx context.Context, p *pass) (done bool, err error) 
 	p.outcome = status.Underway(reason.Pending, fmt.Sprintf("run %s is recorded: %s of %s", run,
 		status.Count(p.Status.Run.TrialsPlanned, "trial"), status.Count(p.Status.Run.WorkersTotal, "worker")), staleRetry)
 	return true, nil
+}
+
+// timeoutNotes say that a run's trials do not fit in its timeout. It is no reason to refuse the
+// run: what is measured until then is stored, and summarized.
+func timeoutNotes(trials, timeout time.Duration) []string {
+	if trials <= timeout {
+		return nil
+	}
+	return []string{fmt.Sprintf("the trials alone take about %s, but spec.timeout ends the run after %s; raise it or measure less", trials.Round(time.Second), timeout)}
 }
 
 // plan builds the plan of a run. What could not be built is not tried again before something

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -27,6 +29,8 @@ const MaxWorkers = 1000
 type Checker interface {
 	// Check returns a *trial.Failure with Field relative to the workload.
 	Check(engine string, config json.RawMessage, mode trial.Mode) error
+	// Duration is how long one trial measures, or 0 if the engine cannot know.
+	Duration(engine string, config json.RawMessage) time.Duration
 }
 
 // Input is all that a plan depends on.
@@ -83,6 +87,22 @@ func Build(in Input) (*trial.Plan, error) {
 		}
 	}
 	return p, nil
+}
+
+// Duration is how long the trials of all workers measure, one after the other. Trials of unknown
+// duration count as none, and so does all that is done between two trials.
+func Duration(p *trial.Plan, engines Checker) time.Duration {
+	var worker time.Duration
+	for _, t := range p.Trials {
+		if w, ok := p.Workload(t.Workload); ok {
+			worker += engines.Duration(w.Engine, w.Config)
+		}
+	}
+	workers := time.Duration(len(p.Workers))
+	if workers > 0 && worker > math.MaxInt64/workers {
+		return math.MaxInt64
+	}
+	return worker * workers
 }
 
 func buildTarget(t v1alpha1.Target, mode trial.Mode) (trial.Target, error) {

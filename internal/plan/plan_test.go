@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -23,6 +24,14 @@ func (c checker) Check(engine string, _ json.RawMessage, _ trial.Mode) error {
 		return &trial.Failure{Class: reason.InvalidJobFile, Field: engine + ".jobFile", Message: "line 3: no"}
 	}
 	return nil
+}
+
+// Duration is a minute for any engine that is accepted.
+func (c checker) Duration(engine string, _ json.RawMessage) time.Duration {
+	if engine == c.refuse {
+		return 0
+	}
+	return time.Minute
 }
 
 func benchmark(change func(*v1alpha1.StorageBenchmark)) *v1alpha1.StorageBenchmark {
@@ -46,6 +55,21 @@ func benchmark(change func(*v1alpha1.StorageBenchmark)) *v1alpha1.StorageBenchma
 
 func build(b *v1alpha1.StorageBenchmark) (*trial.Plan, error) {
 	return Build(Input{Benchmark: b, Run: "g3-x", Nodes: []string{"a", "b"}, Engines: checker{}})
+}
+
+func TestADurationCountsEveryTrialOfEveryWorker(t *testing.T) {
+	p, err := build(benchmark(func(*v1alpha1.StorageBenchmark) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for refuse, want := range map[string]time.Duration{
+		"":    2 * 2 * 2 * 2 * time.Minute, // targets × nodes × workloads × repeats
+		"fio": 0,
+	} {
+		if got := Duration(p, checker{refuse: refuse}); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
 }
 
 func TestWorkloadsAlternateAndNodesAreAskedForOnce(t *testing.T) {

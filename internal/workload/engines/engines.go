@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/suggest"
@@ -64,6 +65,16 @@ func (r Registry) Check(engine string, config json.RawMessage, mode trial.Mode) 
 		return err
 	}
 	return e.Check(config, mode)
+}
+
+// Duration is how long one trial measures, or 0 if the engine cannot know.
+func (r Registry) Duration(engine string, config json.RawMessage) time.Duration {
+	e, err := r.Engine(engine)
+	if err != nil {
+		return 0
+	}
+	estimate, _ := e.Estimate(config) // unknown is zero
+	return estimate.Duration
 }
 
 // Tools returns the versions of the programs that the engines run.
