@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -105,21 +106,9 @@ func (l *Lab) Close() error {
 	})
 }
 
-// Wait repeats check until it says true.
+// Wait repeats check until it returns true.
 func (l *Lab) Wait(ctx context.Context, check func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for {
-		done, err := check()
-		if done || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(l.Poll):
-		}
-	}
+	return wait.PollUntilContextTimeout(ctx, l.Poll, patience, true, func(context.Context) (bool, error) { return check() })
 }
 
 // Benchmark is one of a workload on a target, on the lab's node, with its results in
