@@ -15,7 +15,7 @@ import (
 )
 
 // ErrMayPass marks a failure that can go away without anybody's help.
-var ErrMayPass = errors.New("it may pass")
+var ErrMayPass = errors.New("it may go away by itself")
 
 // Outcome is the result of a pass: what the conditions say until the next pass.
 type Outcome struct {
