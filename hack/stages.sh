@@ -1,8 +1,7 @@
-# Sourced by scripts that run several commands side by side (.ci/run, hack/test). Each is
-# a stage: "stage" declares it, "run_stages" runs all of them and says, once a minute, what
-# runs. What a stage prints is kept in a file and shown in one piece when it has ended. Every
-# stage runs, also after one that failed.
-# shellcheck shell=bash
+# Sourced by scripts that run several commands side by side (.ci/run, hack/test). Each is a
+# stage: "stage" declares it, "run_stages" runs all of them and says, once a minute, what
+# runs. The output of a stage goes to a file and is shown in one piece when the stage has
+# ended. Every stage runs, also after one that failed. shellcheck shell=bash
 
 stage_names=() stages_failed=() stage_times=()
 declare -A stage_command=() stage_nice=() stage_after=() stage_pid=() stage_begin=() stage_state=()
@@ -21,8 +20,9 @@ stage() {
   stage_state[$name]=waiting
 }
 
-# run_stages UNTIL: whoever still runs at that second since the script's start is ended.
-# It returns when all have ended, or early when the script is interrupted.
+# run_stages UNTIL: ends every stage that still runs that many seconds after the
+# script's start. It returns when all have ended, or early when the script is
+# interrupted.
 run_stages() {
   local until=$1 names name pid status ticker='' next=60
   # Acted upon below, where no stage is just being started.
@@ -71,7 +71,7 @@ begin_stage() {
   ((limit > 0)) || limit=1
   stage_begin[$name]=$SECONDS
   stage_state[$name]=running
-  # In the background, because bash hears of no signal while it runs a command.
+  # In the background, because bash handles no signal while it runs a command.
   eval "nice -n ${stage_nice[$name]} timeout --kill-after=60s $limit ${stage_command[$name]}" >"$stages_directory/$name" 2>&1 </dev/null &
   stage_pid[$name]=$!
   printf '[%4d s] %s begins: %s\n' "$SECONDS" "$name" "${stage_command[$name]}"
@@ -90,7 +90,7 @@ end_stage() {
   fi
   printf '\n===== %s: %s\n' "$name" "${stage_command[$name]}"
   cat "$stages_directory/$name"
-  ((status != 124)) || echo "stages: $name took longer than was left"
+  ((status != 124)) || echo "stages: $name did not end in the time that was left"
   printf '===== %s: %s (%d s, %d s of processor time)\n\n' "$name" "$verdict" "$seconds" $((cpu - stages_cpu))
   stage_times+=("$(printf '%-14s %-6s %5d s, processors %5d s' "$name" "$verdict" "$seconds" $((cpu - stages_cpu)))")
   stages_cpu=$cpu
@@ -106,7 +106,7 @@ stages_progress() {
   [ -z "$line" ] || printf '[%4d s] %s\n' "$SECONDS" "${line#; }"
 }
 
-# end_stages: ends what still runs, and shows how far it came.
+# end_stages: ends the stages that still run, and shows their output.
 end_stages() {
   local name
   # timeout passes it on to all that the stage has started.

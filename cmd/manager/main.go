@@ -1,5 +1,5 @@
-// Command manager is the operator: it wires flags, the manager of
-// controller-runtime and the controllers together, and decides nothing itself.
+// Command manager is the operator. It connects flags, the manager of
+// controller-runtime and the controllers, and contains no decisions of its own.
 package main
 
 import (
@@ -34,7 +34,7 @@ type options struct {
 	metricsAddr  string
 	probeAddr    string
 	leaderElect  bool
-	// namespaces of benchmarks; empty: all.
+	// namespaces whose benchmarks are run; empty: all
 	namespaces  []string
 	development bool
 }
@@ -51,37 +51,37 @@ func command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "manager",
 		Short:         "The storagebench operator",
-		Long:          "The storagebench operator. It runs in the cluster, installed by the chart charts/storagebench;\nwith a KUBECONFIG it also runs outside.",
+		Long:          "The storagebench operator. The chart charts/storagebench installs it in a cluster.\nWith a KUBECONFIG it also runs outside.",
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE:          func(*cobra.Command, []string) error { return run(o) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of the operator: the Secrets of ResultStores and the nodes' Leases are there (default: $POD_NAMESPACE)")
-	f.StringSliceVar(&o.namespaces, "benchmark-namespace", nil, "namespace whose StorageBenchmarks are run; may be repeated (default: all)")
-	f.StringVar(&o.Settings.Image, "worker-image", "", "image of the workers, with storagebench and fio (required)")
-	f.StringVar(&o.pullPolicy, "worker-image-pull-policy", string(corev1.PullIfNotPresent), "Always, IfNotPresent or Never")
+	f.StringVar(&o.Namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of the operator, which holds the Secrets of ResultStores and the Leases of nodes (default: $POD_NAMESPACE)")
+	f.StringSliceVar(&o.namespaces, "benchmark-namespace", nil, "namespace whose StorageBenchmarks to run; may be repeated (default: all)")
+	f.StringVar(&o.Settings.Image, "worker-image", "", "image of the workers, which contains storagebench and fio (required)")
+	f.StringVar(&o.pullPolicy, "worker-image-pull-policy", string(corev1.PullIfNotPresent), "when to pull the image of the workers: Always, IfNotPresent or Never")
 	f.StringSliceVar(&o.Settings.ImagePullSecrets, "worker-image-pull-secret", nil, "name of a pull secret in the benchmarks' namespaces; may be repeated")
-	f.StringVar(&o.memoryLimit, "worker-memory-limit", jobspec.DefaultMemoryLimit, "memory limit of a worker, as a quantity; the page cache of what it reads and writes counts")
-	f.StringVar(&o.storageLimit, "worker-ephemeral-storage-limit", jobspec.DefaultEphemeralStorageLimit, "ephemeral storage limit of a worker, as a quantity: results that are not uploaded yet, and the tools' own files")
-	f.StringVar(&o.RestoreNamespace, "restore-namespace", "", "namespace in which Jobs put the settings of nodes back; it must allow privileged Pods (default: the operator's namespace with -restore behind it)")
+	f.StringVar(&o.memoryLimit, "worker-memory-limit", jobspec.DefaultMemoryLimit, "memory limit of a worker, as a quantity; includes the page cache of what the worker reads and writes")
+	f.StringVar(&o.storageLimit, "worker-ephemeral-storage-limit", jobspec.DefaultEphemeralStorageLimit, "ephemeral storage limit of a worker, as a quantity; holds results that are not uploaded yet, and the tools' own files")
+	f.StringVar(&o.RestoreNamespace, "restore-namespace", "", "namespace of the Jobs that restore the settings of nodes; it must allow privileged Pods (default: the operator's namespace with -restore appended)")
 	f.DurationVar(&o.Limits.Timeout, "max-timeout", 24*time.Hour, "longest spec.timeout that a StorageBenchmark may have; 0: no limit")
 	f.StringVar(&o.nodeSelector, "node-selector", "!node-role.kubernetes.io/control-plane", "label selector of the nodes that benchmarks may use; empty: every node")
-	f.StringSliceVar(&o.Limits.Host.Paths, "allow-host-path", nil, "directory of the nodes that may be a hostPath target, with all below it; may be repeated (default: none)")
-	f.StringSliceVar(&o.Limits.Host.Devices, "allow-block-device", nil, "pattern of device paths that may be blockDevice targets, such as /dev/loop*; may be repeated (default: none)")
-	f.StringVar(&o.metricsAddr, "metrics-bind-address", ":8080", "address of /metrics, 0 for none")
+	f.StringSliceVar(&o.Limits.Host.Paths, "allow-host-path", nil, "directory of the nodes that may be a hostPath target, with everything below it; may be repeated (default: none)")
+	f.StringSliceVar(&o.Limits.Host.Devices, "allow-block-device", nil, "pattern of device paths that may be blockDevice targets, for example /dev/loop*; may be repeated (default: none)")
+	f.StringVar(&o.metricsAddr, "metrics-bind-address", ":8080", "address of /metrics; 0: none")
 	f.StringVar(&o.probeAddr, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
-	f.BoolVar(&o.leaderElect, "leader-elect", true, "only one of several operators works at a time")
-	f.BoolVar(&o.development, "development", false, "log for people instead of JSON")
+	f.BoolVar(&o.leaderElect, "leader-elect", true, "let only one of several operators work at a time")
+	f.BoolVar(&o.development, "development", false, "write a log for humans instead of JSON")
 	return cmd
 }
 
-// positive reads a quantity above zero.
-func positive(flag, text string) (resource.Quantity, error) {
+// parsePositive parses a quantity above zero.
+func parsePositive(flag, text string) (resource.Quantity, error) {
 	q, err := resource.ParseQuantity(text)
 	if err != nil || q.Sign() <= 0 {
-		return q, fmt.Errorf("%s is %q: give a quantity above 0, such as 2Gi", flag, text)
+		return q, fmt.Errorf("%s is %q, but must be a quantity above 0, for example 2Gi", flag, text)
 	}
 	return q, nil
 }
@@ -89,33 +89,33 @@ func positive(flag, text string) (resource.Quantity, error) {
 func run(o options) error {
 	switch {
 	case o.Namespace == "":
-		return fmt.Errorf("--namespace is empty: name the operator's namespace, or set POD_NAMESPACE")
+		return fmt.Errorf("--namespace is empty; set it to the operator's namespace, or set POD_NAMESPACE")
 	case o.Settings.Image == "":
-		return fmt.Errorf("--worker-image is empty: name the image of the workers")
+		return fmt.Errorf("--worker-image is empty; set it to the image of the workers")
 	}
 	switch o.Settings.ImagePullPolicy = corev1.PullPolicy(o.pullPolicy); o.Settings.ImagePullPolicy {
 	case corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever:
 	default:
-		return fmt.Errorf("--worker-image-pull-policy is %q: give Always, IfNotPresent or Never", o.pullPolicy)
+		return fmt.Errorf("--worker-image-pull-policy is %q, but must be Always, IfNotPresent or Never", o.pullPolicy)
 	}
 	if o.RestoreNamespace == "" {
 		o.RestoreNamespace = o.Namespace + "-restore"
 	}
 	var err error
-	if o.Settings.MemoryLimit, err = positive("--worker-memory-limit", o.memoryLimit); err != nil {
+	if o.Settings.MemoryLimit, err = parsePositive("--worker-memory-limit", o.memoryLimit); err != nil {
 		return err
 	}
-	if o.Settings.EphemeralStorageLimit, err = positive("--worker-ephemeral-storage-limit", o.storageLimit); err != nil {
+	if o.Settings.EphemeralStorageLimit, err = parsePositive("--worker-ephemeral-storage-limit", o.storageLimit); err != nil {
 		return err
 	}
 	if o.Limits.Nodes, err = labels.Parse(o.nodeSelector); err != nil {
-		return fmt.Errorf("--node-selector is %q: %w; give a label selector, such as !node-role.kubernetes.io/control-plane", o.nodeSelector, err)
+		return fmt.Errorf("--node-selector %q: %w; use a label selector, for example !node-role.kubernetes.io/control-plane", o.nodeSelector, err)
 	}
 	limitMemory()
 	ctrl.SetLogger(zap.New(zap.UseDevMode(o.development)))
 	config, err := ctrl.GetConfig()
 	if err != nil {
-		return fmt.Errorf("no cluster to connect to: %w", err)
+		return fmt.Errorf("cannot find a cluster: %w", err)
 	}
 	scheme, err := controllers.Scheme()
 	if err != nil {
@@ -147,9 +147,9 @@ func run(o options) error {
 	return mgr.Start(ctx)
 }
 
-// limitMemory has the garbage collector work harder before the container's limit is reached,
-// rather than have the process killed there. The chart gives the limit in bytes; GOMEMLIMIT
-// set by hand wins.
+// limitMemory makes the garbage collector work harder near the container's limit, where the
+// kernel would otherwise kill the process. The chart passes the limit in bytes; a
+// GOMEMLIMIT set by hand takes precedence.
 func limitMemory() {
 	limit, err := strconv.ParseInt(os.Getenv("GOMEMLIMIT_BYTES"), 10, 64)
 	if err == nil && limit > 0 && os.Getenv("GOMEMLIMIT") == "" {

@@ -18,17 +18,17 @@ func newCompareCommand() *cobra.Command {
 	output, limit := "", ""
 	cmd := &cobra.Command{
 		Use:   "compare FIRST SECOND",
-		Short: "Say whether the second of two runs is worse than the first",
-		Long: `Say whether the second of two runs is worse than the first. Each is a summary.json, or
-a directory as report takes it.
+		Short: "Tell whether the second of two runs is worse than the first",
+		Long: `Tell whether the second of two runs is worse than the first. Each is a summary.json, or
+a directory, as for report.
 
-Rows are matched by target, workload and node, and what is left by workload. Of each
-operation the rate (or bandwidth) and the p99 are compared, and durations. The interval
-of a ratio is made of the two medians' own 95 % intervals and is conservative: wider than
-it had to be if the trials themselves were at hand. A metric is a regression if all of
-its interval is worse than --max-regression, no worse if none of it is, and inconclusive
-otherwise: also with fewer than 6 trials on either side, and when a row of the first is
-missing in the second.
+Rows are matched by target, workload and node; remaining rows by workload. For each
+operation, compare looks at the rate (or bandwidth) and the p99, and at durations. The
+interval of a ratio is computed from the 95 % intervals of the two medians. It is
+conservative: wider than one computed from the trials themselves. A metric is a regression
+if its whole interval is worse than --max-regression, no worse if no part of it is, and
+inconclusive otherwise. It is also inconclusive with fewer than 6 trials on either side.
+The verdict is inconclusive if a row of the first run is missing in the second.
 
 Exit codes: 0 no worse, 1 failed, 2 bad input, 3 regression, 4 inconclusive.`,
 		Example: `  storagebench compare before/summary.json after/summary.json
@@ -47,8 +47,8 @@ Exit codes: 0 no worse, 1 failed, 2 bad input, 3 regression, 4 inconclusive.`,
 			return compareFiles(args[0], args[1], worst, output, cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().StringVar(&limit, "max-regression", "5%", "the worst change that is acceptable, in percent")
-	cmd.Flags().StringVarP(&output, "output", "o", "table", "what to print: table or json")
+	cmd.Flags().StringVar(&limit, "max-regression", "5%", "worst acceptable change, in percent")
+	cmd.Flags().StringVarP(&output, "output", "o", "table", "output format: table or json")
 	return cmd
 }
 
@@ -83,7 +83,7 @@ func compareFiles(first, second string, worst float64, output string, stdin io.R
 	}
 }
 
-// parsePercent reads 5% as 0.05. A bare 5 could be either.
+// parsePercent parses 5% as 0.05. It refuses a bare 5, which could mean either.
 func parsePercent(text string) (float64, error) {
 	number, ok := strings.CutSuffix(strings.TrimSpace(text), "%")
 	v, err := strconv.ParseFloat(number, 64)

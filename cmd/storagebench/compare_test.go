@@ -28,7 +28,7 @@ func TestCompareAnswersWithItsExitCode(t *testing.T) {
 	} {
 		second := stored(t, filepath.Join(dir, "second.json"), summaryOf("other", c.n, c.low, c.median, c.high))
 		stdout, stderr, code := output(t, "compare", "--max-regression", c.limit, first, second)
-		if code != c.code || stderr != "" || !strings.Contains(stdout, "\n"+c.verdict+", with at most") || !strings.Contains(stdout, "fast -> other") {
+		if code != c.code || stderr != "" || !strings.Contains(stdout, "\n"+c.verdict+" (allowed regression: ") || !strings.Contains(stdout, "fast -> other") {
 			t.Errorf("%s: exit code %d, %s\n%s", name, code, stderr, stdout)
 		}
 	}

@@ -41,8 +41,8 @@ func newGetCommand() *cobra.Command {
 		Short: "Print what a StorageBenchmark in the cluster has measured",
 		Long: `Print a StorageBenchmark's state and the table of its status.summary.
 
-Exit codes: 0 it has finished and measured everything, 1 it has failed or cannot be
-read, 2 bad input. One that is still on its way exits with 0.`,
+Exit codes: 0 it measured everything or is still running, 1 it failed or cannot be read,
+2 bad input.`,
 		Example: `  storagebench get flush-cost -n storage-lab`,
 		Args:    arguments(1, "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,7 +66,7 @@ func newWatchCommand() *cobra.Command {
 		Long: `Follow a StorageBenchmark until its run ends: a line on stderr whenever something
 changes, and the table of its status.summary on stdout at the end.
 
-Exit codes: 0 everything was measured, 1 it failed or the timeout passed, 2 bad input.`,
+Exit codes: 0 everything was measured, 1 it failed or the wait timed out, 2 bad input.`,
 		Example: `  kubectl apply -f benchmark.yaml && storagebench watch flush-cost -n storage-lab`,
 		Args:    arguments(1, "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -88,7 +88,7 @@ Exit codes: 0 everything was measured, 1 it failed or the timeout passed, 2 bad 
 	return cmd
 }
 
-// client connects to the cluster that kubectl would talk to.
+// client connects to the cluster that kubectl would use.
 func (f *clusterFlags) client() (client.Client, string, error) {
 	config := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(),
 		&clientcmd.ConfigOverrides{CurrentContext: f.context})
@@ -123,9 +123,9 @@ func fetchBenchmark(ctx context.Context, c client.Client, namespace, name string
 	err := c.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, b)
 	switch {
 	case meta.IsNoMatchError(err):
-		return nil, fmt.Errorf("the cluster has no StorageBenchmark resource: install storagebench first (charts/storagebench)")
+		return nil, fmt.Errorf("the cluster has no StorageBenchmark resource; install storagebench first (charts/storagebench)")
 	case apierrors.IsNotFound(err):
-		return nil, &trial.Failure{Class: reason.InvalidSpec, Message: fmt.Sprintf("there is no StorageBenchmark %s in namespace %s", name, namespace), Remedy: "run kubectl get storagebenchmarks -A to list them"}
+		return nil, &trial.Failure{Class: reason.InvalidSpec, Message: fmt.Sprintf("there is no StorageBenchmark %s in namespace %s", name, namespace), Remedy: "list all with: kubectl get storagebenchmarks -A"}
 	}
 	return b, err
 }
@@ -159,12 +159,13 @@ func (f *clusterFlags) follow(ctx context.Context, name string, progress io.Writ
 	}
 }
 
-// ended reports that the run of the present spec has ended, well or not.
+// ended reports whether the run of the current spec has ended, successfully or
+// not.
 func ended(b *v1alpha1.StorageBenchmark) bool {
 	return b.Status.ObservedGeneration == b.Generation && b.Status.Run != nil && b.Status.Run.FinishedAt != nil
 }
 
-// stateLine is the state in one line: reason, progress, message.
+// stateLine returns the state in one line: reason, progress, message.
 func stateLine(b *v1alpha1.StorageBenchmark) string {
 	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady)
 	if c == nil || b.Status.ObservedGeneration != b.Generation {

@@ -32,20 +32,20 @@ func newImportCommand() *cobra.Command {
 	tools := strings.Join(importer.Tools(), ", ")
 	cmd := &cobra.Command{
 		Use:   "import --tool TOOL FILE...",
-		Short: "Make a result document of what another tool has printed",
-		Long: `Make a summary, as run leaves one, of what ` + tools + ` have
-printed, so that report and compare can read it. Several FILEs are repeats of the same
-thing: with 6 or more, medians have intervals. A file that reports several runs, or
-several jobs of fio, becomes several rows. - is stdin.
+		Short: "Convert another tool's output into a result document",
+		Long: `Convert the output of ` + tools + ` into
+a summary that report and compare can read. Several FILEs are repeats of the same
+measurement: with 6 or more, medians have intervals. A file with several runs, or several
+fio jobs, becomes several rows. - is stdin.
 
-The document says that it was imported: nothing is known of the machine, its devices
-and its caches.
+The document records that it was imported: the machine, its devices and its caches are
+unknown.
 
-Of fio, the output of --output-format=json+ is read, or of json, which has no
-histograms. --target and --workload name the rows; by default the target is what the
-output or the files are called, and the workload the tool.
+For fio, import reads the output of --output-format=json+, or of json, which has no
+histograms. --target and --workload name the rows. By default the target is the name in
+the output or the name of the files, and the workload is the tool.
 
-Exit codes: 0 imported, 1 it cannot be written, 2 bad input.`,
+Exit codes: 0 imported, 1 cannot write the document, 2 bad input.`,
 		Example: `  fio --output-format=json+ --output=nvme-1.json job.fio
   storagebench import --tool fio nvme-*.json
 
@@ -58,16 +58,16 @@ Exit codes: 0 imported, 1 it cannot be written, 2 bad input.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.Tool, "tool", "", "the tool that printed the files: "+tools)
-	flags.StringVar(&f.Target, "target", "", "name of the target (default: taken from the output or the file names)")
+	flags.StringVar(&f.Tool, "tool", "", "tool whose output the files contain: "+tools)
+	flags.StringVar(&f.Target, "target", "", "name of the target (default: from the output or the file names)")
 	flags.StringVar(&f.Workload, "workload", "", "name of the workload (default: the tool)")
 	flags.StringVar(&f.Node, "node", "", "name of the node (default: unknown)")
-	flags.StringVar(&f.out, "out", "", "directory for the document, in the same tree as that of run")
-	flags.StringVarP(&f.output, "output", "o", "table", "what to print: table, json or csv")
+	flags.StringVar(&f.out, "out", "", "directory for the document, which is stored as run would")
+	flags.StringVarP(&f.output, "output", "o", "table", "output format: table, json or csv")
 	return cmd
 }
 
-// maxImport bounds each file: fio's json+ has about 100 KB for each clone.
+// maxImport bounds each file. fio's json+ has about 100 KB for each clone.
 const maxImport = 256 << 20
 
 func importFiles(ctx context.Context, f importFlags, paths []string, stdin io.Reader, stdout, stderr io.Writer) error {
@@ -132,7 +132,7 @@ func readImport(path string, stdin io.Reader) (importer.File, error) {
 	return importer.File{Name: path, Content: content, Modified: info.ModTime()}, nil
 }
 
-// storeImport writes the document where a run of that name would.
+// storeImport writes the document where a run of that name would write it.
 func storeImport(ctx context.Context, out string, s result.Summary, stderr io.Writer) error {
 	document, err := json.MarshalIndent(s, "", " ")
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command storagebench measures storage: on this machine with run, and as the
-// program of a worker's Pod with worker; and reads what was measured, with report,
-// compare and import. There is one file for each verb.
+// Command storagebench measures storage: on this machine with run, and in a
+// worker's Pod with worker. It reads results with report, compare and import.
+// There is one file for each verb.
 package main
 
 import (
@@ -18,8 +18,8 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// Exit codes. A Job gives up after 1 and 2, which another Pod would not mend, and
-// starts another Pod after any other.
+// Exit codes. A Job gives up after 1 and 2, because another Pod would fail in the
+// same way, and starts another Pod after any other code.
 const (
 	exitDone         = 0
 	exitFailed       = 1
@@ -28,7 +28,8 @@ const (
 	exitInconclusive = 4
 )
 
-// outcome is an exit code that is an answer and no error: it has been printed.
+// outcome is an exit code that is an answer, not an error. The answer is
+// already printed.
 type outcome int
 
 func (o outcome) Error() string { return fmt.Sprintf("exit code %d", int(o)) }
@@ -52,22 +53,22 @@ func run() int {
 func newCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "storagebench",
-		Short: "Measure storage, and know what was measured",
+		Short: "Measure storage, and know what you measured",
 		Long: `storagebench measures storage with the same runner on a laptop and in Kubernetes.
 
-Exit codes: 0 done, 1 failed, 2 bad input; of compare also 3 regression and
+Exit codes: 0 done, 1 failed, 2 bad input; compare also 3 regression and
 4 inconclusive.`,
 		Example: `  # measure a directory of this machine
   storagebench run -f benchmark.yaml --target fast=/mnt/fast
 
-  # what a benchmark in the cluster has measured
+  # what has a benchmark in the cluster measured?
   storagebench get flush-cost -n storage-lab
 
   # is the new firmware slower?
   storagebench compare before/summary.json after/summary.json`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.ArbitraryArgs, // so that RunE sees a command that does not exist
+		Args:          cobra.ArbitraryArgs, // accept them, so that RunE sees a command that does not exist
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cmd.Help()
@@ -80,7 +81,7 @@ Exit codes: 0 done, 1 failed, 2 bad input; of compare also 3 regression and
 	return root
 }
 
-// commandNames are the commands that a user may have meant.
+// commandNames returns the commands that a user may have meant.
 func commandNames(root *cobra.Command) []string {
 	var names []string
 	for _, c := range root.Commands() {
@@ -91,7 +92,7 @@ func commandNames(root *cobra.Command) []string {
 	return names
 }
 
-// flagError adds the flag that was meant to the error about one that does not exist.
+// flagError adds a suggestion to the error about a flag that does not exist.
 func flagError(cmd *cobra.Command, err error) error {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
@@ -110,7 +111,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return &trial.Failure{Class: reason.InvalidSpec, Message: err.Error(), Remedy: suggest.Remedy(given, names), Err: err}
 }
 
-// checkOutput refuses a format of -o that the command does not print.
+// checkOutput refuses an -o format that the command does not support.
 func checkOutput(output string, formats ...string) error {
 	if slices.Contains(formats, output) {
 		return nil
@@ -128,7 +129,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return arguments(0, "only flags")(cmd, args)
 }
 
-// arguments expects exactly n arguments; what names them as the usage line does.
+// arguments expects exactly n arguments; what is their name in the usage line.
 func arguments(n int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != n {
@@ -138,7 +139,7 @@ func arguments(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// required returns an error unless all these flags are set.
+// required returns an error if one of these flags is not set.
 func required(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if !cmd.Flags().Changed(name) {
@@ -148,7 +149,7 @@ func required(cmd *cobra.Command, names ...string) error {
 	return nil
 }
 
-// exitCode reports whether the input was bad or something failed.
+// exitCode returns the exit code for an error: bad input or failure.
 func exitCode(err error) int {
 	if err == nil {
 		return exitDone

@@ -14,8 +14,8 @@ import (
 	"storagebench.io/storagebench/internal/runner"
 )
 
-// progress tells a person how far a run is: a bar that is drawn over itself on a
-// terminal, and plain lines anywhere else.
+// progress shows the progress of a run: a bar on a terminal, and plain lines
+// elsewhere.
 type progress struct {
 	mu       sync.Mutex
 	w        io.Writer
@@ -34,8 +34,8 @@ func newProgress(w io.Writer) *progress {
 
 const barWidth = 30
 
-// event reports a step. Nothing is drawn during a trial, so that this program is
-// idle then; the line says how long the trial takes.
+// event reports a step. It draws nothing during a trial, so that this program
+// does not disturb it; the line says how long the trial takes.
 func (p *progress) event(target string, e runner.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,7 +64,7 @@ func (p *progress) event(target string, e runner.Event) {
 	p.drawn = true
 }
 
-// line writes a whole line, over the bar.
+// line writes a whole line in place of the bar.
 func (p *progress) line(text string) {
 	if p.drawn {
 		fmt.Fprint(p.w, "\r\x1b[K")
@@ -82,7 +82,7 @@ func (p *progress) close() {
 	}
 }
 
-// Write lets warnings of the log through without breaking the bar.
+// Write writes warnings of the log without breaking the bar.
 func (p *progress) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,7 +90,7 @@ func (p *progress) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// logHandler lets warnings through; errors of trials are events already.
+// logHandler writes warnings only; failures of trials are already events.
 func (p *progress) logHandler() slog.Handler {
 	return slog.NewTextHandler(p, &slog.HandlerOptions{
 		Level: slog.LevelWarn,

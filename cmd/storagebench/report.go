@@ -18,15 +18,15 @@ func newReportCommand() *cobra.Command {
 	output := ""
 	cmd := &cobra.Command{
 		Use:   "report FILE|DIR",
-		Short: "Print what a run has measured",
-		Long: `Print a run's summary: a summary.json, or the only one below a directory that
-run --out or import --out has written to. - is stdin.
+		Short: "Print what a run measured",
+		Long: `Print a run's summary: a summary.json, or the only one below a directory that run --out
+or import --out wrote. - is stdin.
 
-The table has medians over trials with their 95 % intervals, and the percentiles of all
-trials' I/Os together; csv has a line for each row and metric, in SI base units. What
-failed or is missing is said on stderr.
+The table shows medians over trials with their 95 % intervals, and percentiles of all
+trials' I/Os together. csv has a line for each row and metric, in SI base units. Failures
+and missing trials are listed on stderr.
 
-Exit codes: 0 printed, 1 it cannot be read, 2 bad input.`,
+Exit codes: 0 printed, 1 cannot read the file, 2 bad input.`,
 		Example: `  storagebench report results/default/flush-cost/20261121-101500
 
   # for a spreadsheet
@@ -44,11 +44,11 @@ Exit codes: 0 printed, 1 it cannot be read, 2 bad input.`,
 			return printSummary(cmd.OutOrStdout(), output, s)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "table", "what to print: table, json or csv")
+	cmd.Flags().StringVarP(&output, "output", "o", "table", "output format: table, json or csv")
 	return cmd
 }
 
-// remarks are what a reader of the table must know besides.
+// remarks returns what else readers of the table must know.
 func remarks(w io.Writer, s result.Summary) {
 	if s.Imported != nil {
 		fmt.Fprintf(w, "imported from the output of %s\n", s.Imported.Tool)

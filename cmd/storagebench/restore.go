@@ -28,32 +28,31 @@ func newRestoreCommand() *cobra.Command {
 	f := restoreFlags{}
 	cmd := &cobra.Command{
 		Use:   "restore",
-		Short: "Put back the settings of this node that a benchmark has changed and left",
-		Long: `Put back what the journal of this node holds: the settings that a benchmark changed
-and, because it was killed or the node went down, did not put back itself. Each is
-written, read back, and only then taken off the journal. It can be run at any time, and
-again.
+		Short: "Restore settings of this node that a benchmark left changed",
+		Long: `Restore the settings in this node's journal: those that a benchmark changed and did not
+restore itself, because it was killed or the node went down. Each is written, read back,
+and only then removed from the journal. You can run this at any time, and repeatedly.
 
-A setting that somebody else has changed since is left as it is, and stays in the
-journal; so does one that cannot be put back. As long as anything is in the journal, no
-benchmark with tunables starts on this node. When you have looked at what is left,
---forget takes it off the journal, after another attempt to restore it. A damaged journal
-is never used; --forget then moves it aside and keeps it.
+A setting that somebody else has changed since keeps its value and stays in the journal.
+So does one that cannot be restored. No benchmark with tunables starts on this node until
+the journal is empty. When you have looked at what is left, --forget tries once more to
+restore it and then removes it from the journal. A damaged journal is never used; --forget
+renames it and keeps it.
 
-The journal must belong to the user that runs this, and nobody else may be able to write it
-or its directory: another one is refused, and nothing is written.
+The journal must belong to the user that runs this command, and nobody else may have write
+access to it or its directory. Otherwise the journal is refused, and no setting is changed.
 
-Exit codes: 0 everything is as it was, or there was nothing to do, 1 something could not
+Exit codes: 0 everything is restored, or there was nothing to do, 1 something could not
 be restored, 2 bad input.`,
 		Example: `  # a benchmark was killed on this node
   sudo storagebench restore
 
-  # a setting was changed by somebody else, and is to stay as it is now
+  # somebody else changed a setting, and it should stay as it is now
   sudo storagebench restore --forget`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.output != "table" && f.output != "json" {
-				return usage(fmt.Errorf("-o %s: it is neither table nor json", f.output))
+			if err := checkOutput(f.output, "table", "json"); err != nil {
+				return err
 			}
 			permit, err := f.permitted(cmd.Flags().Changed("permit"))
 			if err != nil {
@@ -64,29 +63,29 @@ be restored, 2 bad input.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.dir, "journal", journal.DefaultDir, "directory of this node's journal")
-	flags.StringVarP(&f.output, "output", "o", "table", "what to print: table (a sentence for each setting) or json")
-	flags.BoolVar(&f.forget, "forget", false, "take what cannot be restored off the journal, so that benchmarks can use this node")
-	flags.StringVar(&f.permit, "permit", "", `the settings that may stand in the journal, as [{"name":…,"devices":[…],"datasets":[…]}]; with any other in it, nothing is restored`)
+	flags.StringVarP(&f.output, "output", "o", "table", "output format: table (a sentence for each setting) or json")
+	flags.BoolVar(&f.forget, "forget", false, "remove what cannot be restored from the journal, so that benchmarks can use this node")
+	flags.StringVar(&f.permit, "permit", "", `settings that the journal may contain, as [{"name":…,"devices":[…],"datasets":[…]}]; if it contains another, nothing is restored (default: any)`)
 	registerHostPrograms(flags.BoolVar, &f.host)
 	return cmd
 }
 
-// maxPermit bounds --permit: Linux passes no argument above 128 KiB.
+// maxPermit bounds --permit. Linux passes no argument above 128 KiB.
 const maxPermit = 128 << 10
 
-// permitted reads --permit; nil: the flag was not given, and any setting may be restored.
+// permitted parses --permit; nil: the flag is not set, and any setting may be restored.
 func (f restoreFlags) permitted(given bool) ([]trial.Tunable, error) {
 	if !given {
 		return nil, nil
 	}
 	if len(f.permit) > maxPermit {
-		return nil, fmt.Errorf("--permit: it has %d bytes; at most %d are read", len(f.permit), maxPermit)
+		return nil, fmt.Errorf("--permit: it has %d bytes, the limit is %d", len(f.permit), maxPermit)
 	}
 	permit := []trial.Tunable{}
 	decoder := json.NewDecoder(strings.NewReader(f.permit))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&permit); err != nil {
-		return nil, fmt.Errorf("--permit: %w; give it an array like [{\"name\":\"block.queue.nomerges\",\"devices\":[\"loop*\"]}]", err)
+		return nil, fmt.Errorf("--permit: %w; use a JSON array like [{\"name\":\"block.queue.nomerges\",\"devices\":[\"loop*\"]}]", err)
 	}
 	if decoder.More() || permit == nil {
 		return nil, errors.New("--permit: expected one JSON array and nothing after it")
@@ -95,7 +94,7 @@ func (f restoreFlags) permitted(given bool) ([]trial.Tunable, error) {
 }
 
 func restoreNode(ctx context.Context, f restoreFlags, permit []trial.Tunable, host tunable.Host, stdout, stderr io.Writer) error {
-	// A node that never had a journal is not given one.
+	// Do not create a journal on a node that never had one.
 	entries, err := journal.Pending(f.dir)
 	if err == nil && len(entries) == 0 {
 		return f.print(stdout, journal.Report{})
@@ -110,25 +109,26 @@ func restoreNode(ctx context.Context, f restoreFlags, permit []trial.Tunable, ho
 	if err != nil {
 		return err
 	}
-	// Once begun it is not stopped by a signal: what is half put back is worse.
+	// A signal does not stop a restore that has begun: half restored is worse.
 	report := j.Restore(context.WithoutCancel(ctx))
 	if f.forget && !report.Complete() {
 		var forgotten journal.Report
 		if forgotten, err = j.Forget(); err == nil {
-			report = replaced(report, forgotten)
+			report = withForgotten(report, forgotten)
 		}
 	}
 	if err := errors.Join(err, j.Close(), f.print(stdout, report)); err != nil {
 		return err
 	}
 	if !report.Complete() {
-		return errors.New("not everything could be restored: see above, and then storagebench restore --forget if it is to stay so")
+		return errors.New("not everything could be restored, see above; to keep these settings as they are now, run: storagebench restore --forget")
 	}
 	return nil
 }
 
-// replaced is a report in which what was left is what was forgotten.
-func replaced(report, forgotten journal.Report) journal.Report {
+// withForgotten returns the report with the items that were left replaced by
+// the forgotten ones.
+func withForgotten(report, forgotten journal.Report) journal.Report {
 	var out journal.Report
 	for _, item := range report.Items {
 		if item.Outcome != journal.Foreign && item.Outcome != journal.Failed {
@@ -139,7 +139,8 @@ func replaced(report, forgotten journal.Report) journal.Report {
 	return out
 }
 
-// corrupt shows what can be read of a damaged journal, and moves it aside if asked.
+// corrupt prints what is readable of a damaged journal, and with --forget moves it
+// aside.
 func (f restoreFlags) corrupt(c *journal.CorruptError, err error, stderr io.Writer) error {
 	for _, e := range c.Intact {
 		fmt.Fprintf(stderr, "readable: %s was %s before %s set it to %s\n", e.Knob, e.Old, e.Owner, e.New)
@@ -149,7 +150,7 @@ func (f restoreFlags) corrupt(c *journal.CorruptError, err error, stderr io.Writ
 	}
 	to, err := journal.SetAside(f.dir, time.Now())
 	if err == nil {
-		fmt.Fprintf(stderr, "%v; it was kept as %s\n", c, to)
+		fmt.Fprintf(stderr, "%v; it is now %s\n", c, to)
 	}
 	return err
 }

@@ -71,7 +71,7 @@ func TestRestoreWithNothingToDo(t *testing.T) {
 func TestRestoreIsDoneWhenTheDiskIsGone(t *testing.T) {
 	dir := leftJournal(t, ofADisk)
 	stdout, stderr, code := output(t, "restore", "--journal", dir)
-	if code != exitDone || !strings.Contains(stdout, "Gone       block.queue.scheduler of sdzz: the disk sdzz is gone") || !strings.Contains(stdout, "1 gone") || stderr != "" {
+	if code != exitDone || !strings.Contains(stdout, "Gone       block.queue.scheduler of sdzz: disk sdzz is gone") || !strings.Contains(stdout, "1 gone") || stderr != "" {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	if stdout, _, code = output(t, "restore", "--journal", dir); code != exitDone || !strings.Contains(stdout, "nothing to restore") {
@@ -115,7 +115,7 @@ func TestRestoreDoesNotUseADamagedJournal(t *testing.T) {
 	if again, err := os.ReadFile(path); err != nil || !bytes.Equal(again, file) {
 		t.Errorf("it was touched: %v", err)
 	}
-	if _, stderr, code = output(t, "restore", "--journal", dir, "--forget"); code != exitDone || !strings.Contains(stderr, "kept as "+path+".damaged-") {
+	if _, stderr, code = output(t, "restore", "--journal", dir, "--forget"); code != exitDone || !strings.Contains(stderr, "it is now "+path+".damaged-") {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 	if stdout, _, code = output(t, "restore", "--journal", dir); code != exitDone || !strings.Contains(stdout, "nothing to restore") {
@@ -136,7 +136,7 @@ func TestTunablesAreListedWithPresentValues(t *testing.T) {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	stdout, _, code = output(t, "tunables", "block.queue.write_cache")
-	for _, want := range []string{"write back, write through", "DataLoss with write through", "/sys/block/X/queue/write_cache", "Never", "n/a: name the disks with --target"} {
+	for _, want := range []string{"write back, write through", "DataLoss with write through", "/sys/block/X/queue/write_cache", "Never", "n/a: unknown disks: set --target"} {
 		if code != exitDone || !strings.Contains(stdout, want) {
 			t.Errorf("exit code %d, no %q in\n%s", code, want, stdout)
 		}
@@ -163,8 +163,8 @@ func TestBadInputOfTunablesAndRestoreExitsWith2(t *testing.T) {
 		"--target /nonexistent":                     {"tunables", "--target", "/nonexistent"},
 		"use one of table, json":                    {"tunables", "-o", "xml"},
 		"expected at most 1 argument (NAME), got 2": {"tunables", "a", "b"},
-		"-o yaml":    {"restore", "-o", "yaml"},
-		"see --help": {"restore", "now"},
+		`-o: there is no format "yaml"`:             {"restore", "-o", "yaml"},
+		"see --help":                                {"restore", "now"},
 	} {
 		if stdout, stderr, code := output(t, args...); code != exitInvalid || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("%v: exit code %d\n%s%s", args, code, stdout, stderr)

@@ -42,18 +42,17 @@ func newRunCommand() *cobra.Command {
 		Long: `Run a StorageBenchmark on this machine, without a cluster: the same plan, the same
 runner, and the same result documents, in a directory.
 
-A hostPath or blockDevice target is measured where it says; a storageClass or
-persistentVolumeClaim target needs --target to say where. On a file system, files
-are written into a directory of the run's own, which is removed at the end.
+A hostPath or blockDevice target is measured at its own path. A storageClass or
+persistentVolumeClaim target needs a path from --target. On a file system, the run writes
+its files into a directory of its own and removes that at the end.
 
-Progress goes to stderr, the results to stdout. A run that was stopped is carried
-on with --run-id.
+Progress goes to stderr, the results to stdout. --run-id continues a run that was stopped.
 
 Exit codes: 0 every trial was measured, 1 something failed, 2 bad input.`,
-		Example: `  # measure where the file says
+		Example: `  # measure the targets of the file
   storagebench run -f benchmark.yaml
 
-  # measure a directory in the place of the target "fast"
+  # measure a directory in place of the target "fast"
   storagebench run -f benchmark.yaml --target fast=/mnt/fast --out results
 
   # the summary for a program
@@ -68,10 +67,10 @@ Exit codes: 0 every trial was measured, 1 something failed, 2 bad input.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.file, "file", "f", "", "file with the StorageBenchmark; - for stdin")
-	flags.StringArrayVar(&f.targets, "target", nil, "NAME=PATH: measure PATH, a directory or a block device, as the target NAME; may be repeated")
+	flags.StringArrayVar(&f.targets, "target", nil, "NAME=PATH: measure PATH, a directory or a block device, as target NAME; may be repeated")
 	flags.StringVar(&f.out, "out", "results", "directory for the results")
-	flags.StringVarP(&f.output, "output", "o", "table", "what to print: table or json")
-	flags.StringVar(&f.runID, "run-id", "", "ID of the run; give it to continue a run that was stopped (default: the time)")
+	flags.StringVarP(&f.output, "output", "o", "table", "output format: table or json")
+	flags.StringVar(&f.runID, "run-id", "", "ID of the run; that of a stopped run continues it (default: the time)")
 	return cmd
 }
 
@@ -137,7 +136,7 @@ func prepareRun(ctx context.Context, f runFlags) (*localRun, error) {
 		runID = time.Now().UTC().Format("20060102-150405")
 	}
 	if strings.Trim(runID, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || len(runID) > 80 {
-		return nil, usage(fmt.Errorf("--run-id %q is not valid: use up to 80 lowercase letters, digits and -", runID))
+		return nil, usage(fmt.Errorf("--run-id %q is not valid; use up to 80 lowercase letters, digits and -", runID))
 	}
 	variants, err := ownVariants(b)
 	if err != nil {
@@ -195,7 +194,7 @@ func (r *localRun) workers(ctx context.Context, stderr io.Writer) error {
 			first = receipt.Failure
 		}
 		if ctx.Err() != nil {
-			return first // what is in the spool is for the next attempt
+			return first // the next attempt uploads what is left in the spool
 		}
 		if receipt.Failure == nil || receipt.Stored == receipt.Planned {
 			if err := os.RemoveAll(work); err != nil {
@@ -212,7 +211,7 @@ func (r *localRun) summarize(ctx context.Context) (result.Summary, error) {
 	for _, w := range r.plan.Workers {
 		body, err := r.store.Get(ctx, r.plan.Keys().WorkerSummary(w.Name))
 		if err != nil {
-			continue // it failed before it could store anything, and said so
+			continue // the worker failed before it stored anything, and reported that
 		}
 		s, err := result.DecodeWorkerSummary(body, "")
 		if err == nil {

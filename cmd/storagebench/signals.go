@@ -9,8 +9,8 @@ import (
 )
 
 // signalContext returns a context that the first SIGINT or SIGTERM cancels; the
-// second ends the program at once. stopped gives the exit code that a shell gives
-// a program that died of the signal.
+// second ends the program at once. stopped returns the exit code that a shell
+// reports for a program killed by the signal.
 func signalContext(parent context.Context) (ctx context.Context, stopped func() (int, bool)) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 1)

@@ -15,7 +15,7 @@ import (
 )
 
 // readSummary reads a run's summary: the file itself, or the only one below a directory
-// that run --out or import --out has made. - is stdin.
+// that run --out or import --out wrote. - is stdin.
 func readSummary(path string, stdin io.Reader) (result.Summary, error) {
 	s := result.Summary{}
 	document, path, err := readDocument(path, stdin)
@@ -23,7 +23,7 @@ func readSummary(path string, stdin io.Reader) (result.Summary, error) {
 		return s, err
 	}
 	if err := result.Decode(document, result.SummarySchema, &s); err != nil {
-		return s, badInput(path, strings.TrimPrefix(err.Error(), "result: "), "name the summary.json of a run, or its directory")
+		return s, badInput(path, strings.TrimPrefix(err.Error(), "result: "), "use the summary.json of a run, or the run's directory")
 	}
 	return s, nil
 }
@@ -46,8 +46,8 @@ func readDocument(path string, stdin io.Reader) ([]byte, string, error) {
 	return document, path, err
 }
 
-// findSummary looks for the summary of a run below dir. Those of its workers have the
-// same name.
+// findSummary looks for the summary of a run below dir. It ignores those of workers,
+// which have the same name.
 func findSummary(dir string) (string, error) {
 	var found []string
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -65,14 +65,14 @@ func findSummary(dir string) (string, error) {
 	case err != nil:
 		return dir, err
 	case len(found) == 0:
-		return dir, badInput(dir, "the directory contains no summary.json of a run", "name the directory of a run that has finished")
+		return dir, badInput(dir, "the directory contains no summary.json of a run", "use the directory of a run that has finished")
 	case len(found) > 1:
-		return dir, badInput(dir, fmt.Sprintf("the directory contains %s: %s", suggest.Count(len(found), "run"), strings.Join(found, ", ")), "name one of them")
+		return dir, badInput(dir, fmt.Sprintf("the directory contains %s: %s", suggest.Count(len(found), "run"), strings.Join(found, ", ")), "use one of them")
 	}
 	return found[0], nil
 }
 
-// readBounded reads a file that somebody names, and of which nothing is known.
+// readBounded reads a file of unknown size up to a limit.
 func readBounded(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -84,7 +84,7 @@ func readBounded(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if info.IsDir() {
-		return nil, badInput(path, "expected a file, got a directory", "name a file in it")
+		return nil, badInput(path, "expected a file, got a directory", "use a file in it")
 	}
 	b, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
@@ -96,7 +96,7 @@ func readBounded(path string, limit int64) ([]byte, error) {
 	return b, nil
 }
 
-// badInput is what is wrong with a file, and what to give instead.
+// badInput is the failure for an unusable file, with what to use instead.
 func badInput(path, message, remedy string) error {
 	return &trial.Failure{Class: reason.InvalidSpec, Message: path + ": " + message, Remedy: remedy}
 }

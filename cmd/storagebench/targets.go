@@ -11,7 +11,7 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// targetPaths finds the path of every target, and the mode of those that the
+// targetPaths returns the path of every target, and the mode of those that the
 // command line replaces.
 func targetPaths(b *v1alpha1.StorageBenchmark, replacements []string) (paths map[string]string, modes map[string]trial.Mode, err error) {
 	replaced, err := parseReplacements(b, replacements)
@@ -40,8 +40,8 @@ func targetPaths(b *v1alpha1.StorageBenchmark, replacements []string) (paths map
 		return nil, nil, &trial.Failure{
 			Class:   reason.InvalidSpec,
 			Field:   "spec.targets[" + missing[0] + "]",
-			Message: fmt.Sprintf("targets %s need volumes from a cluster, and run has none", strings.Join(missing, ", ")),
-			Remedy:  fmt.Sprintf("give the path to measure instead: --target %s=/path/of/a/directory", strings.Join(missing, "=… --target ")),
+			Message: fmt.Sprintf("targets %s need volumes from a cluster, but run works without one", strings.Join(missing, ", ")),
+			Remedy:  fmt.Sprintf("set the path to measure instead: --target %s=/path/of/a/directory", strings.Join(missing, "=… --target ")),
 		}
 	}
 	return paths, modes, nil
@@ -58,7 +58,7 @@ func parseReplacements(b *v1alpha1.StorageBenchmark, replacements []string) (map
 	for _, r := range replacements {
 		name, path, ok := strings.Cut(r, "=")
 		if !ok || name == "" || path == "" {
-			return nil, usage(fmt.Errorf("--target %q is not NAME=PATH", r))
+			return nil, usage(fmt.Errorf("--target %q does not have the form NAME=PATH", r))
 		}
 		if !known[name] {
 			return nil, &trial.Failure{Class: reason.InvalidSpec, Message: fmt.Sprintf("--target: the benchmark has no target %q", name), Remedy: suggest.Remedy(name, names)}
@@ -68,8 +68,8 @@ func parseReplacements(b *v1alpha1.StorageBenchmark, replacements []string) (map
 	return replaced, nil
 }
 
-// modeOf looks at a path of the command line. A block device is overwritten, and
-// so the file must allow that for its target.
+// modeOf returns the mode of a path from the command line. The benchmark
+// overwrites a block device, so the file must allow that for its target.
 func modeOf(t v1alpha1.Target, path string) (trial.Mode, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -87,8 +87,8 @@ func modeOf(t v1alpha1.Target, path string) (trial.Mode, error) {
 		return "", &trial.Failure{
 			Class:   reason.InvalidSpec,
 			Field:   "spec.targets[" + t.Name + "]",
-			Message: fmt.Sprintf("%s is a block device, and the benchmark would overwrite it", path),
-			Remedy:  "make it a target with blockDevice: {path: " + path + ", allowDataDestruction: true} if you do not need its data",
+			Message: fmt.Sprintf("%s is a block device, which the benchmark would overwrite", path),
+			Remedy:  "if you do not need its data, set for this target blockDevice: {path: " + path + ", allowDataDestruction: true}",
 		}
 	}
 	return trial.Block, nil

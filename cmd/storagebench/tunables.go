@@ -23,18 +23,18 @@ func newTunablesCommand() *cobra.Command {
 	f := tunablesFlags{}
 	cmd := &cobra.Command{
 		Use:   "tunables [NAME]",
-		Short: "List the settings of a node that a benchmark may change, with their present values",
-		Long: `List the settings that the variants of a benchmark may change, with what they are now:
-of the node, and of the disks and the ZFS dataset under --target. n/a is what this node,
-disk or dataset does not have. With a NAME, print everything that is known of one.
+		Short: "List the settings of a node that a benchmark may change, with their current values",
+		Long: `List the settings that the variants of a benchmark may change, with their current values
+on this node, and on the disks and the ZFS dataset under --target. n/a means that the node,
+disk or dataset does not have the setting. With a NAME, describe one setting in detail.
 
-Nothing is changed. docs/reference/tunables.md has the same list, with the risks.
+This changes nothing. docs/reference/tunables.md has the same list, with the risks.
 
 Exit codes: 0 done, 1 failed, 2 bad input.`,
-		Example: `  # what could be changed for a benchmark of this directory, and what is it now?
+		Example: `  # what can a benchmark of this directory change, and what are the values now?
   storagebench tunables --target /tank/bench
 
-  # what does a value cost?
+  # what are the risks of a setting?
   storagebench tunables block.queue.write_cache --target /mnt/fast`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -59,14 +59,15 @@ Exit codes: 0 done, 1 failed, 2 bad input.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.target, "target", "", "directory or block device whose disks and dataset to show (default: none)")
-	flags.StringVarP(&f.output, "output", "o", "table", "what to print: table or json")
+	flags.StringVarP(&f.output, "output", "o", "table", "output format: table or json")
 	registerHostPrograms(flags.BoolVar, &f.host)
 	return cmd
 }
 
-// registerHostPrograms adds the flag of verbs that run zfs and its like.
+// registerHostPrograms adds the flag of verbs that run zfs, zpool, hdparm and
+// nvme.
 func registerHostPrograms(boolVar func(p *bool, name string, value bool, usage string), p *bool) {
-	boolVar(p, "host-programs", false, "run zfs, zpool, hdparm and nvme in the mounts of process 1, from a container that sees it (nsenter)")
+	boolVar(p, "host-programs", false, "run zfs, zpool, hdparm and nvme in the mount namespace of process 1 (nsenter); for a container that shares the host's process IDs")
 }
 
 func tunableHost(programsOfHost bool) tunable.Host {
@@ -76,7 +77,7 @@ func tunableHost(programsOfHost bool) tunable.Host {
 	return tunable.Host{}
 }
 
-// tunableDocument is a tunable in -o json.
+// tunableDocument is the JSON of a tunable.
 type tunableDocument struct {
 	Name     string           `json:"name"`
 	Scope    tunable.Scope    `json:"scope"`
@@ -84,19 +85,19 @@ type tunableDocument struct {
 	Values   string           `json:"values"`
 	Where    string           `json:"where"`
 	Survives tunable.Survival `json:"survivesReboot"`
-	// Restoring says what is special about putting it back.
+	// Restoring says what is special about restoring it.
 	Restoring string          `json:"restoring,omitempty"`
 	Risks     []tunable.Risky `json:"risks,omitempty"`
 	// Present has a value for each disk or dataset, or one for the node.
 	Present []presentValue `json:"present"`
-	// Note says why there is no present value.
+	// Note says why there is no current value.
 	Note string `json:"note,omitempty"`
 }
 
 type presentValue struct {
 	On    string `json:"on,omitempty"`
 	Value string `json:"value"`
-	// Source of a dataset's property, or whatever else the value comes from.
+	// Source of the value, as in tunable.State.
 	Source string `json:"source,omitempty"`
 }
 
@@ -161,9 +162,9 @@ func readNote(err error) string {
 func noKnobs(t tunable.Tunable, p tunable.Place) string {
 	switch {
 	case p.Path == "" && t.Scope == tunable.Dataset:
-		return "name the dataset with --target"
+		return "unknown dataset: set --target"
 	case p.Path == "":
-		return "name the disks with --target"
+		return "unknown disks: set --target"
 	case t.Scope == tunable.Dataset && p.DatasetNote != "":
 		return p.DatasetNote
 	case t.Scope == tunable.Dataset:
@@ -175,7 +176,7 @@ func noKnobs(t tunable.Tunable, p tunable.Place) string {
 	}
 }
 
-// now is the present value for a column of a table.
+// now returns the current value for a column of a table.
 func (d tunableDocument) now() string {
 	if len(d.Present) == 0 {
 		return "n/a"
@@ -221,7 +222,7 @@ func printDetails(stdout io.Writer, d tunableDocument) error {
 		fmt.Fprintf(w, "Risk:\t%s\n", tunable.None)
 	}
 	if d.Restoring != "" {
-		fmt.Fprintf(w, "Put back:\t%s\n", d.Restoring)
+		fmt.Fprintf(w, "Restoring:\t%s\n", d.Restoring)
 	}
 	for _, p := range d.Present {
 		line := tunable.State{Value: p.Value, Source: p.Source}.String()

@@ -9,9 +9,9 @@ import (
 	"storagebench.io/storagebench/internal/tunable"
 )
 
-// ownVariants are the variants of a benchmark on a machine of one's own: there is no
-// policy to ask, and who may write the settings is the kernel's to say. What can lose
-// data must be accepted here as well.
+// ownVariants returns the variants of a benchmark that runs without a cluster. There
+// are no policies; the kernel decides who may write the settings. Variants that can
+// lose data must be accepted here as well.
 func ownVariants(b *v1alpha1.StorageBenchmark) ([]trial.Variant, error) {
 	var variants []trial.Variant
 	for _, v := range b.Spec.Variants {

@@ -7,10 +7,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// linkedVersion is set by the linker, with -X main.linkedVersion=v1.2.3.
+// linkedVersion is set by the linker with -X main.linkedVersion=v1.2.3.
 var linkedVersion string
 
-// version is the linked one, or else the commit that the program was built from.
+// version returns the linked version, or else the commit that the program was
+// built from.
 func version() string {
 	if linkedVersion != "" {
 		return linkedVersion

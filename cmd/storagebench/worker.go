@@ -21,7 +21,7 @@ import (
 	"storagebench.io/storagebench/internal/workload/engines"
 )
 
-// workerFlags are what the operator puts into a Job.
+// workerFlags are the arguments that the operator puts into a Job.
 type workerFlags struct {
 	plan, planDigest, worker, targetPath string
 	grant, grantDigest                   string
@@ -38,9 +38,9 @@ func newWorkerCommand() *cobra.Command {
 		Short:  "Execute one worker's part of a plan, as the operator's Jobs do",
 		Long: `Execute one worker's part of a plan.
 
-Results go to the store through the grant's signed URLs. How far the worker came,
-and why it failed, is written to the receipt. Exit codes: 0 every trial is measured
-and stored; 1 failed; 2 bad input; 143 stopped, to be carried on.`,
+Results go to the store through the grant's signed URLs. The receipt tells how many trials
+are stored and why the worker failed. Exit codes: 0 every trial is measured and stored;
+1 failed; 2 bad input; 143 stopped, and another attempt will continue.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := required(cmd, "plan", "plan-digest", "worker", "target-path", "grant", "grant-digest", "spool", "scratch", "receipt")
@@ -52,11 +52,11 @@ and stored; 1 failed; 2 bad input; 143 stopped, to be carried on.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.plan, "plan", "", "file with the plan")
-	flags.StringVar(&f.planDigest, "plan-digest", "", "digest that the plan must have, sha256:…")
+	flags.StringVar(&f.planDigest, "plan-digest", "", "expected digest of the plan, sha256:…")
 	flags.StringVar(&f.worker, "worker", "", "name of the worker in the plan")
 	flags.StringVar(&f.targetPath, "target-path", "", "directory or block device to measure")
 	flags.StringVar(&f.grant, "grant", "", "file with the signed URLs")
-	flags.StringVar(&f.grantDigest, "grant-digest", "", "digest that the grant must have, sha256:…")
+	flags.StringVar(&f.grantDigest, "grant-digest", "", "expected digest of the grant, sha256:…")
 	flags.StringVar(&f.spool, "spool", "", "directory for results that are not uploaded yet")
 	flags.StringVar(&f.scratch, "scratch", "", "directory for the tools' own files")
 	flags.StringVar(&f.receipt, "receipt", "", "file for the receipt, such as /dev/termination-log")
@@ -115,8 +115,8 @@ func workerOptions(f workerFlags, log *slog.Logger) (runner.Options, error) {
 	}, nil
 }
 
-// refuseLinks refuses a directory of the node that is reached through a link. Links below
-// what the operator allows can be a tenant's.
+// refuseLinks refuses a directory of the node that is reached through a symbolic link. A
+// tenant can create links below the directories that the operator allows.
 func refuseLinks(p *trial.Plan, worker, path string) error {
 	_, target, err := p.Worker(worker)
 	if err != nil || target.Source != trial.HostPath {
@@ -128,16 +128,16 @@ func refuseLinks(p *trial.Plan, worker, path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return &trial.Failure{
 			Class: reason.TargetUnusable, Field: field, Err: err,
-			Message: fmt.Sprintf("there is no directory %s on the node, or a symbolic link leads to it", target.Ref),
-			Remedy:  "create it there, or name the directory that the link leads to",
+			Message: fmt.Sprintf("the directory %s does not exist on the node, or the way to it leads through a symbolic link", target.Ref),
+			Remedy:  "create it there, or use the directory that the link points to",
 		}
 	case err != nil:
-		return &trial.Failure{Class: reason.TargetUnusable, Field: field, Message: err.Error(), Remedy: "see that every directory on the way to it can be entered", Err: err}
+		return &trial.Failure{Class: reason.TargetUnusable, Field: field, Message: err.Error(), Remedy: "make sure that the worker may enter every directory on the way to it", Err: err}
 	case real != filepath.Clean(path):
 		return &trial.Failure{
 			Class: reason.TargetUnusable, Field: field,
-			Message: target.Ref + " leads through a symbolic link, which could lead out of what the operator allows",
-			Remedy:  "name the directory that the link leads to",
+			Message: target.Ref + " leads through a symbolic link, which could point outside the directories that the operator allows",
+			Remedy:  "use the directory that the link points to",
 		}
 	}
 	return nil

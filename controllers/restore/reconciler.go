@@ -131,7 +131,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	d := decide(f)
 	before := record.DeepCopy()
 	if err := r.act(ctx, record, job, &d); err != nil {
-		d.message = fmt.Sprintf("the operator tries again after an error: %v", err)
+		d.message = fmt.Sprintf("the operator will try again after an error: %v", err)
 		return ctrl.Result{}, r.write(ctx, before, record, d, err)
 	}
 	if d.step == stepClose {

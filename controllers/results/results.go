@@ -88,8 +88,9 @@ type Plan struct {
 	Document []byte
 }
 
-// ErrNoPlan: the store has no plan of a run of release 0.1, none of whose workers has begun.
-var ErrNoPlan = errors.New("the run has no plan in the store")
+// ErrNoPlan reports that the store has no plan for a run of release 0.1 whose workers have
+// not begun.
+var ErrNoPlan = errors.New("the result store does not have the run's plan")
 
 // Plan loads the run's plan, and checks it against the digest in the status. A run of
 // release 0.1 has no digest there: then what is returned is the stored document's.

@@ -24,17 +24,17 @@ const (
 // Comparison of two runs. Ratios are second over first.
 type Comparison struct {
 	Verdict Verdict `json:"verdict"`
-	// MaxRegression is the worst change that was acceptable: 0.05 is 5 %.
+	// MaxRegression is the worst acceptable change: 0.05 is 5 %.
 	MaxRegression float64 `json:"maxRegression"`
 	Pairs         []Pair  `json:"pairs"`
 	// OnlyInFirst and OnlyInSecond are rows without a counterpart.
 	OnlyInFirst  []RowKey `json:"onlyInFirst,omitempty"`
 	OnlyInSecond []RowKey `json:"onlyInSecond,omitempty"`
-	// Notes say what a reader of the verdict must know.
+	// Notes are what readers of the verdict must know.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// RowKey is what a row measured.
+// RowKey identifies what a row measured.
 type RowKey struct {
 	Target   string `json:"target"`
 	Workload string `json:"workload"`
@@ -42,10 +42,11 @@ type RowKey struct {
 	Node     string `json:"node"`
 }
 
-// String is target/workload/node, for people, with the variant behind the workload.
+// String returns target/workload/node for display, with the variant after the
+// workload.
 func (k RowKey) String() string { return k.Target + "/" + k.cell() + "/" + k.Node }
 
-// cell is the workload, with the variant behind it if there is one.
+// cell returns the workload, followed by the variant if there is one.
 func (k RowKey) cell() string {
 	if k.Variant == "" {
 		return k.Workload
@@ -64,17 +65,17 @@ type Pair struct {
 type Metric struct {
 	Name string `json:"name"`
 	Unit string `json:"unit"`
-	// Better is the direction that is good: Higher or Lower.
+	// Better is the direction of an improvement: Higher or Lower.
 	Better Direction       `json:"better"`
 	First  result.Estimate `json:"first"`
 	Second result.Estimate `json:"second"`
 	// Ratio of the medians; absent if the first is 0.
 	Ratio *float64 `json:"ratio,omitempty"`
-	// Low and High are the ratio's interval; absent if there is none.
+	// Low and High are the ratio's interval, absent if there is none.
 	Low     *float64 `json:"low,omitempty"`
 	High    *float64 `json:"high,omitempty"`
 	Verdict Verdict  `json:"verdict"`
-	// Reason of a verdict that is inconclusive.
+	// Reason why the verdict is inconclusive.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -85,7 +86,7 @@ func Summaries(first, second result.Summary, maxRegression float64) (Comparison,
 	pairs, onlyFirst, onlySecond := match(first.Rows, second.Rows)
 	c.OnlyInFirst, c.OnlyInSecond = onlyFirst, onlySecond
 	if len(pairs) == 0 {
-		return c, fmt.Errorf("they have no row in common: the first run has %s, the second %s", list(first.Rows), list(second.Rows))
+		return c, fmt.Errorf("the runs have no row in common: the first has %s, the second %s", list(first.Rows), list(second.Rows))
 	}
 	compared := 0
 	for _, p := range pairs {
@@ -97,7 +98,7 @@ func Summaries(first, second result.Summary, maxRegression float64) (Comparison,
 		c.Pairs = append(c.Pairs, pair)
 	}
 	if compared == 0 {
-		return c, fmt.Errorf("their rows have no metric in common that says better or worse")
+		return c, fmt.Errorf("the runs have no metric in common that can be better or worse")
 	}
 	c.Verdict = c.verdict()
 	return c, nil
@@ -128,7 +129,7 @@ func (c Comparison) verdict() Verdict {
 func notes(which string, s result.Summary) []string {
 	var out []string
 	if s.Imported != nil {
-		out = append(out, fmt.Sprintf("%s was imported from the output of %s: where it was measured is unknown", which, s.Imported.Tool))
+		out = append(out, fmt.Sprintf("%s was imported from the output of %s, so where it was measured is unknown", which, s.Imported.Tool))
 	}
 	if s.Stored < s.Planned {
 		out = append(out, fmt.Sprintf("%s has only %d of %s", which, s.Stored, suggest.Count(s.Planned, "trial")))
@@ -156,7 +157,7 @@ func list(rows []result.Row) string {
 
 type rows struct{ first, second result.Row }
 
-// match pairs rows, in the order of the first.
+// match pairs the rows, in the order of the first run.
 func match(first, second []result.Row) (pairs []rows, onlyFirst, onlySecond []RowKey) {
 	counterpart, taken := map[int]int{}, map[int]bool{}
 	pair := func(i, j int) { counterpart[i], taken[j] = j, true }
@@ -202,7 +203,8 @@ func without(all []result.Row, like result.Row, matched func(int) bool) []int {
 	return left
 }
 
-// shared are the headline metrics that both rows have, in the order of the report.
+// shared returns the headline metrics that both rows have, in the order of the
+// report.
 func shared(a, b result.Row) []string {
 	return slices.DeleteFunc(report.Headlines(a.Operations, a.Metrics), func(name string) bool {
 		second, ok := b.Metrics[name]

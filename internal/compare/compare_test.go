@@ -51,7 +51,7 @@ func TestVerdictsOnOneMetric(t *testing.T) {
 		"a latency that grew":                        {metric: "read.latency.p99", first: est("seconds", 6, 0.0099, 0.01, 0.0101), second: est("seconds", 6, 0.014, 0.015, 0.016), want: Regression, low: 0.014 / 0.0101, high: 0.016 / 0.0099},
 		"a duration that grew":                       {metric: "drain.duration", first: est("seconds", 6, 9.9, 10, 10.1), second: est("seconds", 6, 14, 15, 16), want: Regression, low: 14 / 10.1, high: 16 / 9.9},
 		"five trials":                                {metric: "read.iops", first: est("1/s", 6, 990, 1000, 1010), second: est("1/s", 5, 0, 100, 0), want: Inconclusive, reason: "the second run has only 5 trials"},
-		"one imported file":                          {metric: "read.iops", first: est("1/s", 1, 0, 1000, 0), second: est("1/s", 6, 1, 100, 1000), want: Inconclusive, reason: "the first run has only 1 trial,"},
+		"one imported file":                          {metric: "read.iops", first: est("1/s", 1, 0, 1000, 0), second: est("1/s", 6, 1, 100, 1000), want: Inconclusive, reason: "the first run has only 1 trial"},
 		"an interval that reaches 0":                 {metric: "read.iops", first: est("1/s", 6, 0, 10, 20), second: est("1/s", 6, 9, 10, 11), want: Inconclusive, reason: "includes 0"},
 		"nothing at all":                             {metric: "read.iops", first: est("1/s", 6, 0, 0, 0), second: est("1/s", 6, 0, 0, 0), want: Inconclusive, reason: "includes 0"},
 	} {
@@ -190,7 +190,7 @@ func TestWithNothingInCommonThereIsNoVerdict(t *testing.T) {
 		want          string
 	}{
 		"other workloads":    {summary(row("a", "w", "n", m)), summary(row("a", "v", "n", m)), "a/w/n, the second a/v/n"},
-		"an empty summary":   {summary(), summary(row("a", "v", "n", m)), "the first run has none"},
+		"an empty summary":   {summary(), summary(row("a", "v", "n", m)), "the first has none"},
 		"only counts":        {summary(row("a", "w", "n", map[string]result.Estimate{"read.ios": est("count", 6, 1, 1, 1)})), summary(row("a", "w", "n", map[string]result.Estimate{"read.ios": est("count", 6, 1, 1, 1)})), "no metric in common"},
 		"no metric the same": {summary(row("a", "w", "n", m)), summary(row("a", "w", "n", map[string]result.Estimate{"write.iops": m["read.iops"]})), "no metric in common"},
 	} {
@@ -256,13 +256,13 @@ func TestTheTableSaysWhyThereIsNoVerdict(t *testing.T) {
 	for _, want := range []string{
 		"old -> new  n     w         read.iops          higher  500", "1.00 MiB/s", "2.00ms", "1.000", "only in the second: b/v/n",
 		"the second run was imported from the output of fio", "the second run has only 2 of 3 trials",
-		"inconclusive: n < 6: the first run has only 2 trials", "\ninconclusive, with at most 5 % of regression allowed\n",
+		"inconclusive: an interval needs 6 trials, but the first run has only 2 trials", "\ninconclusive (allowed regression: 5 %)\n",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the table does not say %q:\n%s", want, text.String())
 		}
 	}
-	if strings.Count(text.String(), "n < 6") != 1 {
+	if strings.Count(text.String(), "an interval needs 6 trials") != 1 {
 		t.Errorf("a reason is there more than once:\n%s", text.String())
 	}
 	if b, err := json.Marshal(c); err != nil || !strings.Contains(string(b), `"verdict":"Inconclusive"`) || !strings.Contains(string(b), `"better":"Higher"`) {

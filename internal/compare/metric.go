@@ -17,8 +17,8 @@ const (
 	Lower  Direction = "Lower"
 )
 
-// Better says which way a metric gets better, by its name; false if the name does
-// not tell, as with counts.
+// Better returns the direction in which a metric improves, from its name; false
+// if the name does not tell, as with counts.
 func Better(name string) (Direction, bool) {
 	_, quantity, _ := strings.Cut(name, ".")
 	last := quantity[strings.LastIndexByte(quantity, '.')+1:]
@@ -32,7 +32,7 @@ func Better(name string) (Direction, bool) {
 	}
 }
 
-// minTrials is what a 95 % interval of a median needs.
+// minTrials is the number of trials that a 95 % interval of a median needs.
 const minTrials = 6
 
 // metric compares one metric of two rows.
@@ -66,19 +66,20 @@ func metric(name string, first, second result.Estimate, maxRegression float64) M
 	return m
 }
 
-// interval of the ratio of two medians, from their own; see the package's
-// documentation. A reason says why there is none.
+// interval returns the interval of the ratio of two medians, computed from
+// their own intervals (see the package's documentation), or the reason why
+// there is none.
 func interval(first, second result.Estimate) (low, high float64, reason string) {
 	for _, e := range []struct {
 		which string
 		result.Estimate
 	}{{"the first run", first}, {"the second run", second}} {
 		if e.N < minTrials || e.Low == nil || e.High == nil {
-			return 0, 0, fmt.Sprintf("n < %d: %s has only %s, too few for an interval", minTrials, e.which, suggest.Count(e.N, "trial"))
+			return 0, 0, fmt.Sprintf("an interval needs %d trials, but %s has only %s", minTrials, e.which, suggest.Count(e.N, "trial"))
 		}
 	}
 	if *first.Low <= 0 {
-		return 0, 0, "the interval of the first run includes 0, so there is no ratio"
+		return 0, 0, "the interval of the first run includes 0, so the ratio has no interval"
 	}
 	return *second.Low / *first.High, *second.High / *first.Low, ""
 }

@@ -35,11 +35,11 @@ func (c Comparison) Table(w io.Writer) error {
 	for _, reason := range c.reasons() {
 		fmt.Fprintln(w, "inconclusive:", reason)
 	}
-	_, err := fmt.Fprintf(w, "\n%s, with at most %s of regression allowed\n", c.Verdict.text(), percent(c.MaxRegression))
+	_, err := fmt.Fprintf(w, "\n%s (allowed regression: %s)\n", c.Verdict.text(), percent(c.MaxRegression))
 	return err
 }
 
-// reasons of metrics without a verdict, each once.
+// reasons returns why metrics have no verdict, each reason once.
 func (c Comparison) reasons() []string {
 	var out []string
 	seen := map[string]bool{}

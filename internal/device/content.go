@@ -16,16 +16,17 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// A device without a signature can be somebody's all the same: databases and storage
-// systems write to raw devices. So one that is not all zeros, as far as samples tell, is
-// refused, unless a benchmark was the last to write to it: then its marker is in the first
-// block, with a digest over the samples of that time.
+// A device without a signature can still hold somebody's data: databases and storage
+// systems write to raw devices. So a device is refused if any sampled byte is not zero,
+// unless a benchmark was the last to write to it: then the first block holds its marker,
+// with a digest over the samples of that time.
 
 const (
 	markerSize = 4096
 	sampleSize = 1 << 20
-	// samples between the first and the last. A device of which one byte in 20 is not zero
-	// is taken for empty in fewer than 4 of 100 cases even if that data lies in one piece.
+	// samples is their number between the first and the last. A device with data on 1/20
+	// of it is taken for empty in fewer than 4 of 100 cases, even if that data is in one
+	// piece.
 	samples = 64
 )
 
@@ -33,8 +34,8 @@ var markerMagic = []byte("storagebench.io: overwritten by a benchmark, v1\n")
 
 const seedSize = 32
 
-// places are where a device is looked at, the first and the last MiB among them. The
-// marker's own block is left out.
+// places returns the offsets that are sampled, the first and the last MiB among
+// them. The marker's own block is left out.
 func places(size int64, seed [seedSize]byte) []int64 {
 	if size <= (samples+2)*sampleSize {
 		var all []int64
@@ -51,9 +52,10 @@ func places(size int64, seed [seedSize]byte) []int64 {
 	return out
 }
 
-// sample reads the places and returns a digest over them, and whether all was zero.
+// sample reads the places and returns a digest over them, and whether every byte
+// was zero.
 func sample(f *os.File, size int64, seed [seedSize]byte) (digest [sha256.Size]byte, zero bool, err error) {
-	// What is read here must not be served from memory in a trial.
+	// A trial must not find in memory what was read here.
 	defer func() { _ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) }()
 	sum, buffer, zeros := sha256.New(), make([]byte, sampleSize), make([]byte, sampleSize)
 	zero = true
@@ -72,7 +74,7 @@ func sample(f *os.File, size int64, seed [seedSize]byte) (digest [sha256.Size]by
 	return [sha256.Size]byte(sum.Sum(nil)), zero, nil
 }
 
-// refuseContent fails if the device holds what no benchmark has left.
+// refuseContent fails if the device holds data that no benchmark wrote.
 func refuseContent(f *os.File, path, field string) error {
 	size, err := f.Seek(0, io.SeekEnd)
 	head := make([]byte, markerSize)
@@ -80,7 +82,7 @@ func refuseContent(f *os.File, path, field string) error {
 		_, err = f.ReadAt(head, 0)
 	}
 	if err != nil {
-		return unusable(field, fmt.Sprintf("it cannot be told what is on %s: %v", path, err), "see the kernel's log on the node", err)
+		return unusable(field, fmt.Sprintf("cannot tell whether %s holds data: %v", path, err), "look for I/O errors in the kernel's log on the node (dmesg)", err)
 	}
 	seed, marked := readMarker(head)
 	if !marked {
@@ -88,21 +90,21 @@ func refuseContent(f *os.File, path, field string) error {
 	}
 	digest, zero, err := sample(f, size, seed)
 	if err != nil {
-		return unusable(field, fmt.Sprintf("it cannot be told what is on %s: %v", path, err), "see the kernel's log on the node", err)
+		return unusable(field, fmt.Sprintf("cannot tell whether %s holds data: %v", path, err), "look for I/O errors in the kernel's log on the node (dmesg)", err)
 	}
-	found := "data that storagebench has not written, without a signature that is known"
+	found := "data that storagebench did not write, without a known signature"
 	switch {
 	case marked && bytes.Equal(head, marker(seed, digest)):
 		return nil
 	case marked:
-		found = "data that was written after the last benchmark"
+		found = "data written after the last benchmark"
 	case zero && bytes.Equal(head, make([]byte, markerSize)):
 		return nil
 	}
 	return &trial.Failure{
 		Class: reason.TargetHoldsData, Field: field,
-		Message: fmt.Sprintf("%s holds %s, and a benchmark would overwrite it", path, found),
-		Remedy:  fmt.Sprintf("if nothing on it is needed, fill it with zeros: blkdiscard --zeroout %s", path),
+		Message: fmt.Sprintf("%s holds %s, and the benchmark would overwrite it", path, found),
+		Remedy:  fmt.Sprintf("if you do not need it, fill the device with zeros: blkdiscard --zeroout %s", path),
 	}
 }
 
@@ -114,7 +116,7 @@ func readMarker(head []byte) (seed [seedSize]byte, ok bool) {
 	return [seedSize]byte(rest[:seedSize]), true
 }
 
-// marker is the first block of a device that a benchmark has overwritten.
+// marker returns the first block of a device that a benchmark has overwritten.
 func marker(seed [seedSize]byte, digest [sha256.Size]byte) []byte {
 	block := append([]byte(nil), markerMagic...)
 	block = append(append(block, seed[:]...), digest[:]...)
@@ -122,7 +124,7 @@ func marker(seed [seedSize]byte, digest [sha256.Size]byte) []byte {
 	return append(block, make([]byte, markerSize-len(block))...)
 }
 
-// leaveMarker says on the device that what is on it is a benchmark's.
+// leaveMarker marks the device's content as a benchmark's.
 func leaveMarker(f *os.File) error {
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {

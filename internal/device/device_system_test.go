@@ -116,7 +116,7 @@ func TestDataWithoutASignatureIsRefusedUnlessABenchmarkHasLeftIt(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	const unknown, since = "data that storagebench has not written", "data that was written after the last benchmark"
+	const unknown, since = "data that storagebench did not write", "data written after the last benchmark"
 	for name, at := range map[string]int64{"the first block": 0, "the first MiB": 64 << 10, "the last MiB": size - 4096} {
 		scribble(t, path, at, 4096)
 		t.Log(name)

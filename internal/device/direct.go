@@ -19,10 +19,10 @@ const (
 
 // ProbeDirect finds out what direct I/O does in a directory: it writes and reads
 // a small file with O_DIRECT and then asks the kernel which of its pages are in
-// the page cache. It returns the mode and how that was seen.
+// the page cache. It returns the mode and the evidence for it.
 func ProbeDirect(dir string) (result.DirectMode, string) {
 	path := filepath.Join(dir, ".direct-probe")
-	defer func() { _ = os.Remove(path) }() // absent if it could not be created
+	defer func() { _ = os.Remove(path) }() // it is missing if it could not be created
 	buffer, err := aligned()
 	if err != nil {
 		return result.DirectUnknown, err.Error()
@@ -35,7 +35,7 @@ func ProbeDirect(dir string) (result.DirectMode, string) {
 	if err != nil {
 		return result.DirectUnknown, "open with O_DIRECT: " + err.Error()
 	}
-	defer func() { _ = unix.Close(fd) }() // nothing of it is kept
+	defer func() { _ = unix.Close(fd) }() // the file is removed anyway
 	if _, err := unix.Pwrite(fd, buffer, 0); err != nil {
 		return refusedIO("write", err)
 	}
@@ -44,7 +44,7 @@ func ProbeDirect(dir string) (result.DirectMode, string) {
 	}
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(fd, &fs); err == nil && fs.Type == zfsMagic {
-		return result.DirectUnknown, "ZFS accepts O_DIRECT, and its ARC is not the page cache"
+		return result.DirectUnknown, "ZFS accepts O_DIRECT, but may still cache in its ARC, which is not the page cache"
 	}
 	resident, pages, err := resident(fd)
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/moby/sys/mountinfo"
 )
 
-// System is where sysfs and procfs are read.
+// System is the machine whose sysfs and procfs are read.
 type System struct {
 	// Root is the directory that holds proc and sys; empty: /.
 	Root string
@@ -26,13 +26,13 @@ func (s System) path(elements ...string) string {
 // Filesystem is a mounted file system.
 type Filesystem struct {
 	Type, Source, MountPoint string
-	// Options of the mount and of the superblock, with commas between.
+	// Options of the mount and of the superblock, separated by commas.
 	Options      string
 	Major, Minor int
 }
 
-// Filesystem returns the file system that path, absolute and without symbolic
-// links, is on, in the view of this process.
+// Filesystem returns the file system that holds path, as this process sees it.
+// path must be absolute and without symbolic links.
 func (s System) Filesystem(path string) (Filesystem, error) {
 	f, err := os.Open(s.path("proc/self/mountinfo"))
 	if err != nil {
@@ -51,7 +51,7 @@ func (s System) Filesystem(path string) (Filesystem, error) {
 		}
 	}
 	if best == nil {
-		return Filesystem{}, fmt.Errorf("device: no file system is mounted above %s", path)
+		return Filesystem{}, fmt.Errorf("device: no mount point contains %s", path)
 	}
 	return Filesystem{
 		Type: best.FSType, Source: best.Source, MountPoint: best.Mountpoint,

@@ -15,17 +15,17 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// History is what is known of a device before it is looked at.
+// History is what is known about a device before it is examined.
 type History int
 
 // Histories of a device.
 const (
-	Foreign History = iota // nothing: whatever is on it may be somebody's
-	New                    // it was made for this run
-	Resumed                // an earlier attempt of this worker has claimed it, and was killed
+	Foreign History = iota // nothing: the data on it may be somebody's
+	New                    // it was created for this run
+	Resumed                // an earlier attempt of this worker claimed it and was killed
 )
 
-// CheckBlock returns a *trial.Failure unless the path is that of a block device.
+// CheckBlock returns a *trial.Failure unless path is a block device.
 func CheckBlock(path, field string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -38,26 +38,26 @@ func CheckBlock(path, field string) error {
 	return nil
 }
 
-// Claim opens a block device for a benchmark that overwrites it and keeps it from
-// being mounted until the result is closed. It fails with a *trial.Failure if the
-// path is no block device, if the kernel or another program holds it, or, depending on
-// the history, if a signature or other data is found on it. field is the field of the
-// spec that names the device. Closing it leaves a marker on a device that is not New, so
-// that the next benchmark is accepted.
+// Claim opens a block device for a benchmark that overwrites it and keeps it from being
+// mounted until the result is closed. It fails with a *trial.Failure if the path is not
+// a block device, if the kernel or another program holds it, or, depending on the
+// history, if it holds a signature or other data. field is the field of the spec that
+// names the device. Closing the result leaves a marker on a device that is not New, so
+// that the next benchmark accepts the device.
 func Claim(ctx context.Context, path string, history History, field string) (io.Closer, error) {
 	if err := CheckBlock(path, field); err != nil {
 		return nil, err
 	}
-	// O_EXCL on a block device fails if it, or a partition of it, is mounted or a
+	// O_EXCL on a block device fails if it, or a partition of it, is mounted or
 	// part of device mapper, md or the like.
 	fd, err := unix.Open(path, unix.O_RDWR|unix.O_EXCL|unix.O_CLOEXEC, 0)
 	switch {
 	case errors.Is(err, unix.EBUSY):
-		return nil, unusable(field, path+" is mounted or in use by the system", "unmount it and take it out of any volume group, RAID or pool first", err)
+		return nil, unusable(field, path+" is mounted or in use by the system", "unmount it, or remove it from its volume group, RAID or pool first", err)
 	case errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EROFS):
-		return nil, unusable(field, path+" cannot be opened for writing: "+err.Error(), "see the device's permissions and whether it is read-only", err)
+		return nil, unusable(field, path+" cannot be opened for writing: "+err.Error(), "check the device's permissions, and that it is not read-only", err)
 	case err != nil:
-		return nil, unusable(field, path+": "+err.Error(), "see the kernel's log on the node", err)
+		return nil, unusable(field, path+": "+err.Error(), "look for I/O errors in the kernel's log on the node (dmesg)", err)
 	}
 	file := os.NewFile(uintptr(fd), path)
 	if history == New {
@@ -73,7 +73,7 @@ func Claim(ctx context.Context, path string, history History, field string) (io.
 	return &claim{File: file}, nil
 }
 
-// claim is a claimed device that is somebody's own.
+// claim is a claimed device that was not created for the run.
 type claim struct{ *os.File }
 
 // Close leaves a marker on the device.
@@ -91,8 +91,8 @@ const (
 	blkidAmbivalent = 8
 )
 
-// refuseSignature fails if blkid finds anything, or cannot tell: what is on the
-// device may be somebody's data.
+// refuseSignature fails if blkid finds a signature, or fails itself: the device
+// may hold somebody's data.
 func refuseSignature(ctx context.Context, path, field string) error {
 	cmd := exec.CommandContext(ctx, "blkid", "--probe", "--output", "export", "--", path)
 	out, err := cmd.Output()
@@ -104,15 +104,15 @@ func refuseSignature(ctx context.Context, path, field string) error {
 	case exited && exit.ExitCode() == blkidNothing:
 		return nil
 	case exited && exit.ExitCode() == blkidAmbivalent:
-		found = "signatures of several kinds"
+		found = "several conflicting signatures"
 	default:
-		return unusable(field, fmt.Sprintf("it cannot be told what is on %s: blkid: %v", path, err), "install util-linux, or use the runner's image, which has it", err)
+		return unusable(field, fmt.Sprintf("cannot tell whether %s holds data: blkid: %v", path, err), "install util-linux, or use the runner's image, which has it", err)
 	}
 	return &trial.Failure{
 		Class:   reason.TargetHoldsData,
 		Field:   field,
-		Message: fmt.Sprintf("%s holds %s, and a benchmark would overwrite it", path, found),
-		Remedy:  fmt.Sprintf("if nothing on it is needed, erase it with: wipefs -a %s", path),
+		Message: fmt.Sprintf("%s holds %s, and the benchmark would overwrite it", path, found),
+		Remedy:  fmt.Sprintf("if you do not need it, erase it with: wipefs -a %s", path),
 	}
 }
 
@@ -131,6 +131,6 @@ func signature(export string) string {
 	case values["PTTYPE"] != "":
 		return "a partition table (" + values["PTTYPE"] + ")"
 	default:
-		return "something that blkid knows"
+		return "a signature that blkid recognises"
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"storagebench.io/storagebench/internal/result"
 )
 
-// maxDepth bounds the layers that are followed, so that a loop in a fake or
+// maxDepth bounds the layers that are followed, so that a cycle in a fake or
 // broken tree ends.
 const maxDepth = 16
 
 // UnderPath returns the leaf disks under a file system's path, and a note if
-// there are none or if they do not tell the whole story.
+// there are none or if there is more to know about them.
 func (s System) UnderPath(path string) ([]result.Device, string) {
 	fs, err := s.Filesystem(path)
 	if err != nil {
@@ -37,20 +37,20 @@ func (s System) underFilesystem(fs Filesystem, depth int) ([]result.Device, stri
 		return s.underOverlay(fs, depth)
 	case "zfs":
 		pool, _, _ := strings.Cut(fs.Source, "/")
-		return nil, fmt.Sprintf("the disks of the ZFS pool %s are not shown by sysfs", pool)
+		return nil, fmt.Sprintf("sysfs does not show the disks of the ZFS pool %s", pool)
 	case "tmpfs", "ramfs":
 		return nil, fs.Type + " is in memory: there is no device"
 	case "nfs", "nfs4", "cifs", "smb3", "ceph", "fuse", "glusterfs", "9p", "virtiofs", "lustre", "beegfs":
-		return nil, fmt.Sprintf("%s from %s: the devices are on another machine", fs.Type, fs.Source)
+		return nil, fmt.Sprintf("%s from %s: its disks are on another machine", fs.Type, fs.Source)
 	default:
-		return nil, fmt.Sprintf("a file system of type %s shows no device", fs.Type)
+		return nil, fmt.Sprintf("a file system of type %s does not show its device", fs.Type)
 	}
 }
 
 func (s System) underBtrfs(fs Filesystem) ([]result.Device, string) {
 	members, _ := filepath.Glob(s.path("sys/fs/btrfs/*/devices", filepath.Base(fs.Source)))
 	if len(members) != 1 {
-		return nil, fmt.Sprintf("the btrfs of %s is not shown in /sys/fs/btrfs", fs.Source)
+		return nil, fmt.Sprintf("/sys/fs/btrfs does not show the btrfs of %s", fs.Source)
 	}
 	entries, err := os.ReadDir(filepath.Dir(members[0]))
 	if err != nil {
@@ -79,7 +79,7 @@ func (s System) UnderNumber(major, minor int) ([]result.Device, string) {
 	return w.result()
 }
 
-// walk collects leaves.
+// walk collects leaf disks and notes.
 type walk struct {
 	system System
 	leaves []result.Device
@@ -97,7 +97,7 @@ func (w *walk) result() ([]result.Device, string) {
 	return w.leaves, strings.Join(slices.Compact(w.notes), "; ")
 }
 
-// visit follows a directory of sysfs that is a block device.
+// visit follows the sysfs directory of a block device down to its leaf disks.
 func (w *walk) visit(link string, depth int) {
 	dir, err := filepath.EvalSymlinks(link)
 	if err != nil || depth > maxDepth {
@@ -123,14 +123,14 @@ func (w *walk) visit(link string, depth int) {
 		w.note("%s is %s: its disks are on another machine", d.Name, kind)
 	}
 	if strings.HasPrefix(d.Name, "zd") {
-		w.note("%s is a ZFS volume: the disks of its pool are not shown by sysfs", d.Name)
+		w.note("%s is a ZFS volume: sysfs does not show the disks of its pool", d.Name)
 	}
 	if d.Backing != "" {
 		w.note("%s is a loop device on the file %s", d.Name, d.Backing)
 	}
 }
 
-// remote names the protocol of a disk that is another machine's.
+// remote returns the protocol of a disk that is on another machine, or "".
 func remote(name, dir string) string {
 	real, err := filepath.EvalSymlinks(filepath.Join(dir, "device"))
 	switch {
@@ -149,14 +149,15 @@ func remote(name, dir string) string {
 	}
 }
 
-// settings of a queue that change what a benchmark measures.
+// settings are the attributes of a queue that change what a benchmark measures.
 var settings = []string{
 	"scheduler", "nr_requests", "write_cache", "fua", "rotational", "read_ahead_kb", "nomerges", "rq_affinity",
 	"wbt_lat_usec", "max_sectors_kb", "max_hw_sectors_kb", "logical_block_size", "physical_block_size",
 	"minimum_io_size", "optimal_io_size", "discard_max_bytes", "io_poll", "iostats", "zoned", "dax", "stable_writes",
 }
 
-// describe reads what sysfs says of a disk. What cannot be read is left out.
+// describe reads a disk's description from sysfs. It leaves out what it cannot
+// read.
 func describe(dir string) result.Device {
 	d := result.Device{
 		Name:    filepath.Base(dir),
@@ -165,7 +166,7 @@ func describe(dir string) result.Device {
 		Queue:   map[string]string{},
 	}
 	if sectors, err := strconv.ParseUint(attribute(dir, "size"), 10, 54); err == nil {
-		d.SizeBytes = sectors * 512 // sysfs counts sectors of 512 bytes whatever the disk has
+		d.SizeBytes = sectors * 512 // sysfs counts sectors of 512 bytes, whatever the disk's sector size
 	}
 	for _, name := range settings {
 		if v := attribute(dir, "queue/"+name); v != "" {

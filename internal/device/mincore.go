@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mincore is a system call that x/sys does not wrap.
+// mincore calls mincore(2), which x/sys does not wrap.
 func mincore(m, vec []byte) error {
 	_, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&m[0])), uintptr(len(m)), uintptr(unsafe.Pointer(&vec[0])))
 	if errno != 0 {

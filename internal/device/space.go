@@ -15,7 +15,7 @@ func Space(path string) (size, free uint64, err error) {
 	if err := unix.Statfs(path, &fs); err != nil {
 		return 0, 0, fmt.Errorf("device: statfs %s: %w", path, err)
 	}
-	unit := uint64(fs.Frsize) // Bsize is the best size of a transfer where they differ
+	unit := uint64(fs.Frsize) // where they differ, Bsize is the preferred size of a transfer
 	if unit == 0 {
 		unit = uint64(fs.Bsize)
 	}

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// limits of a cgroup and of those above it, the lowest of each.
+// limits are the lowest limits of a cgroup and of those above it.
 type limits struct {
 	cores  float64 // 0: none
 	memory uint64  // MaxUint64: none
 }
 
 // readLimits reads the limits of this process's cgroups, version 1 or 2. In a
-// container the path that /proc names is often not there: then the container's
-// own cgroup is the root of the mount.
+// container, the path in /proc/self/cgroup often does not exist: then the
+// container's own cgroup is the root of the mount.
 func readLimits(root string) limits {
 	l := limits{memory: math.MaxUint64}
 	for line := range strings.Lines(readTrimmed(filepath.Join(root, "proc/self/cgroup")) + "\n") {
@@ -55,7 +55,7 @@ func (l *limits) version1(dir string) {
 	l.addMemory(readTrimmed(filepath.Join(dir, "memory.limit_in_bytes")))
 }
 
-// addCPU takes a quota of CPU time in a period; "max", -1 and nothing are no limit.
+// addCPU adds a limit of quota per period; "max", -1 and empty text mean no limit.
 func (l *limits) addCPU(quota, period string) {
 	q, err := strconv.ParseFloat(quota, 64)
 	p, errPeriod := strconv.ParseFloat(period, 64)

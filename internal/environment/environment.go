@@ -14,17 +14,18 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// Input says what to look at.
+// Input is what to describe.
 type Input struct {
 	System device.System
 	// Path of the target.
 	Path string
 	Mode trial.Mode
-	// Tools are the versions of the programs that are used.
+	// Tools are the versions of the programs in use, by name.
 	Tools map[string]string
 }
 
-// Collect looks around.
+// Collect describes the machine and the target. It leaves out what it cannot
+// read.
 func Collect(in Input) *result.Environment {
 	e := &result.Environment{Architecture: runtime.GOARCH, Tools: in.Tools}
 	e.Hostname, _ = os.Hostname()

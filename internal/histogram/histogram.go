@@ -9,20 +9,21 @@ import (
 )
 
 const (
-	bucketBits = 6 // 64 buckets an octave, as fio's FIO_IO_U_PLAT_BITS
+	bucketBits = 6 // 64 buckets per octave, like fio's FIO_IO_U_PLAT_BITS
 	buckets    = 1 << bucketBits
 	maxIndex   = (64 - bucketBits + 1) * buckets // beyond any uint64
 )
 
-// Histogram counts values in nanoseconds. The zero value is empty and ready.
-// It is not safe for concurrent use: give each thread its own and merge.
+// Histogram counts values in nanoseconds. The zero value is empty and ready. It
+// is not safe for concurrent use: give each thread its own histogram and merge
+// them.
 type Histogram struct {
 	counts map[int]uint64 // by bucket index
 	total  uint64
 }
 
-// index returns the bucket of a value: values below 128 have one each, and above
-// that each octave is cut in 64.
+// index returns the bucket of a value. Values below 128 have one bucket each;
+// above that, each octave has 64.
 func index(v uint64) int {
 	msb := bits.Len64(v) - 1
 	if msb <= bucketBits {
@@ -63,8 +64,8 @@ func (h *Histogram) Merge(other *Histogram) {
 	if h.counts == nil {
 		h.counts = make(map[int]uint64, len(other.counts))
 	}
-	// What others wrote may count up to the end of uint64. Such counts are forged, and
-	// stay at the end rather than begin anew.
+	// A document that somebody else wrote may hold counts near the end of uint64. Such
+	// counts are forged; the sum stays at the maximum instead of wrapping around.
 	for i, n := range other.counts {
 		n = min(n, math.MaxUint64-h.total)
 		h.counts[i] += n
@@ -90,8 +91,8 @@ func (h *Histogram) Percentile(p float64) uint64 {
 		return 0
 	}
 	exact := p * float64(h.total) / 100
-	// 99.9 has no exact binary form: without the slack, the rank of p99.9 of 1000
-	// values would be 1000, the maximum.
+	// 99.9 has no exact binary representation: without the slack, the rank of
+	// p99.9 of 1000 values would be 1000, the maximum.
 	rank := uint64(math.Ceil(exact - exact*1e-12))
 	rank = min(max(rank, 1), h.total)
 	var seen uint64
@@ -125,7 +126,7 @@ type document struct {
 	Bins [][2]uint64 `json:"bins"`
 }
 
-// MarshalJSON writes {"layout":"log2-64","unit":"ns","bins":[[ns,count],…]}.
+// MarshalJSON returns {"layout":"log2-64","unit":"ns","bins":[[ns,count],…]}.
 func (h *Histogram) MarshalJSON() ([]byte, error) {
 	d := document{Layout: layout, Unit: "ns", Bins: make([][2]uint64, 0, len(h.counts))}
 	for _, i := range h.indexes() {
@@ -134,22 +135,22 @@ func (h *Histogram) MarshalJSON() ([]byte, error) {
 	return json.Marshal(d)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the format of MarshalJSON.
 func (h *Histogram) UnmarshalJSON(b []byte) error {
 	var d document
 	if err := json.Unmarshal(b, &d); err != nil {
 		return fmt.Errorf("histogram: %w", err)
 	}
 	if d.Layout != layout || d.Unit != "ns" {
-		return fmt.Errorf("histogram: layout %q in %q, and this program reads %q in \"ns\"", d.Layout, d.Unit, layout)
+		return fmt.Errorf("histogram: layout %q in %q, expected %q in \"ns\"", d.Layout, d.Unit, layout)
 	}
 	if len(d.Bins) > maxIndex {
-		return fmt.Errorf("histogram: %d bins are more than the layout has", len(d.Bins))
+		return fmt.Errorf("histogram: %d bins, more than the layout has", len(d.Bins))
 	}
 	*h = Histogram{}
 	for _, bin := range d.Bins {
 		if h.total > math.MaxUint64-bin[1] {
-			return fmt.Errorf("histogram: the counts overflow")
+			return fmt.Errorf("histogram: the sum of the counts overflows")
 		}
 		h.Add(bin[0], bin[1])
 	}

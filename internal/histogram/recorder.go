@@ -1,7 +1,8 @@
 package histogram
 
-// Recorder counts values where every nanosecond matters: in one thread, without an
-// allocation, in about two nanoseconds each. It takes 30 KB. The zero value is ready.
+// Recorder counts values where every nanosecond matters: in one thread, without
+// allocation, in about two nanoseconds each. It uses 30 KB. The zero value is ready
+// to use.
 type Recorder struct {
 	counts [maxIndex]uint64
 	n      uint64
@@ -17,7 +18,7 @@ func (r *Recorder) Record(v uint64) {
 	r.max = max(r.max, v)
 }
 
-// Merge adds what other has counted.
+// Merge adds the counts of other.
 func (r *Recorder) Merge(other *Recorder) {
 	for i, n := range &other.counts {
 		r.counts[i] += n
@@ -38,10 +39,10 @@ func (r *Recorder) Mean() float64 {
 	return float64(r.sum) / float64(r.n)
 }
 
-// Max returns the largest value in nanoseconds, which no bucket has rounded.
+// Max returns the exact largest value in nanoseconds, not rounded to a bucket.
 func (r *Recorder) Max() uint64 { return r.max }
 
-// Histogram returns what was counted, for documents.
+// Histogram returns the counts, for documents.
 func (r *Recorder) Histogram() *Histogram {
 	h := &Histogram{counts: map[int]uint64{}, total: r.n}
 	for i, n := range &r.counts {

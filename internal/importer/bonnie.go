@@ -6,8 +6,8 @@ import (
 	"storagebench.io/storagebench/internal/workload/bonnie"
 )
 
-// parseBonnie makes a table of each of bonnie's, named by its title, or else by the
-// machine's name, which people choose for what they measure.
+// parseBonnie returns a table for each of bonnie's tables. Its name is the title,
+// or else the machine's name, which users set to what they measure.
 func parseBonnie(output []byte) ([]table, error) {
 	found, err := bonnie.Parse(output)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"storagebench.io/storagebench/internal/workload/fio"
 )
 
-// parseFio makes a table of each job, if there are several, and one of all of them if
-// they ran together: the rates of groups that ran one after the other mean nothing as
-// one number.
+// parseFio returns a table for each job, if there are several, and one for all of
+// them if they ran together. A total over groups that ran one after the other would
+// be meaningless.
 func parseFio(output []byte) ([]table, error) {
 	m, err := fio.Parse(output)
 	if err != nil {

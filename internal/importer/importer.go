@@ -21,7 +21,7 @@ type File struct {
 	// Name is its path, for messages and for the names of rows.
 	Name    string
 	Content []byte
-	// Modified is when it was written, which is as much as is known of when the tool ran.
+	// Modified is when the file was written, the best guess of when the tool ran.
 	Modified time.Time
 }
 
@@ -31,35 +31,35 @@ type Options struct {
 	Tool string
 	// Workload of all rows; empty: the tool's name.
 	Workload string
-	// Target of all rows; empty: the name that the output gives, or else that of the files.
+	// Target of all rows; empty: the name in the output, or else that of the files.
 	Target string
 	// Node of all rows; empty: unknown.
 	Node string
 }
 
-// table is what one run of a tool measured.
+// table holds the measurements of one run of a tool.
 type table struct {
-	// name is what the output says was measured; empty if it does not say.
+	// name is what was measured according to the output; empty: unknown.
 	name string
-	// howOnly: name says how it was measured, and not what.
+	// howOnly reports that name says how the tool measured, not what.
 	howOnly bool
-	// part of the workload that was measured; empty: all of it.
+	// part of the workload that was measured; empty: the whole workload.
 	part        string
 	measurement result.Measurement
 }
 
-// parser reads the output of one tool. An error is a *trial.Failure, or says what is
-// wrong with the output.
+// parser reads the output of one tool. Its error is a *trial.Failure, or says what
+// is wrong with the output.
 type parser struct {
 	tool  string
 	parse func([]byte) ([]table, error)
-	// looksLike reports whether a text may be that tool's.
+	// looksLike reports whether a text may be the tool's output.
 	looksLike func(string) bool
-	// wants is what the tool must be asked to print.
+	// wants describes the output that the parser reads.
 	wants string
 }
 
-// parsers of all tools, by name.
+// parsers returns the parsers of all tools, sorted by name.
 func parsers() []parser {
 	return []parser{
 		{"fio", parseFio, likeFio, "the file of fio --output-format=json+ --output=FILE"},
@@ -78,7 +78,8 @@ func Tools() []string {
 	return names
 }
 
-// Wants says what output of the tool is read; empty if there is no such tool.
+// Wants describes which output of the tool is read; empty if there is no such
+// tool.
 func Wants(tool string) string {
 	for _, p := range parsers() {
 		if p.tool == tool {
@@ -88,8 +89,8 @@ func Wants(tool string) string {
 	return ""
 }
 
-// Summary reads files, which are repeats of the same thing, and folds them into one
-// summary. Its errors are *trial.Failure.
+// Summary reads files, which are repeats of the same measurement, and folds them
+// into one summary. Its errors are *trial.Failure.
 func Summary(files []File, o Options) (result.Summary, error) {
 	all := parsers()
 	i := slices.IndexFunc(all, func(p parser) bool { return p.tool == o.Tool })
@@ -113,7 +114,8 @@ func Summary(files []File, o Options) (result.Summary, error) {
 	return f.summary(stem(files)), nil
 }
 
-// read refuses what the parser refuses, and says whose output it may be instead.
+// read parses a file. If that fails, the error names the tool that the output
+// looks like.
 func (p parser) read(file File) ([]table, error) {
 	if len(bytes.TrimSpace(file.Content)) == 0 {
 		return nil, invalid(file.Name+": the file is empty", "provide "+p.wants)
@@ -140,8 +142,8 @@ func invalid(message, remedy string) *trial.Failure {
 	return &trial.Failure{Class: reason.InvalidSpec, Message: message, Remedy: remedy}
 }
 
-// stem is what the names of files have in common, without what tells repeats apart:
-// nvme-1.json and nvme-2.json are nvme.
+// stem returns the common part of the files' names, without the numbers of repeats:
+// nvme for nvme-1.json and nvme-2.json.
 func stem(files []File) string {
 	common := ""
 	for i, f := range files {
@@ -175,7 +177,7 @@ type folder struct {
 	imported result.Imported
 	digests  string
 	latest   time.Time
-	// names that the output gives to what was measured, in its order, and their trials.
+	// names of what was measured, in the order of the output, and their trials
 	names     []string
 	howOnly   map[string]bool
 	trials    map[string][]*result.Trial
@@ -223,7 +225,7 @@ func (f *folder) addTable(t table) {
 	}
 }
 
-// summary folds the trials. preset is the target of those that give none.
+// summary folds the trials. preset is the target of tables without a name.
 func (f *folder) summary(preset string) result.Summary {
 	p := &trial.Plan{
 		Benchmark: trial.Benchmark{Namespace: "imported", Name: f.options.Tool},
@@ -242,14 +244,15 @@ func (f *folder) summary(preset string) result.Summary {
 	}
 	s := stats.Summarize(p, workers, f.latest.UTC())
 	s.Planned = s.Stored
-	// Of workers that were never there, nothing is known.
+	// An environment would belong to a worker, but no worker ran.
 	s.Environment, s.Attempts = map[string]*result.Environment{}, map[string][]result.Attempt{}
-	f.imported.Notes = append([]string{"the machine, its devices and its caches are unknown, and so is whether these are all the runs"}, f.imported.Notes...)
+	f.imported.Notes = append([]string{"the machine, its devices and its caches are unknown, and runs may be missing"}, f.imported.Notes...)
 	s.Imported = &f.imported
 	return s
 }
 
-// target of the tables of that name: what the user says, or the output, or preset.
+// target returns the target of the tables of that name: the user's choice, else
+// the name in the output, else preset.
 func (f *folder) target(name, preset string) string {
 	if f.options.Target == "" && name != "" && !f.howOnly[name] {
 		return name

@@ -191,7 +191,7 @@ func TestWrongInputIsNamedWithWhatWasExpected(t *testing.T) {
 		"PostMark's output to fio": {"fio", string(postmark), []string{"f.out: ", "looks like the output of postmark: use --tool postmark"}},
 		"fio's output to PostMark": {"postmark", string(fioFile("x", fioJob("a", 0, 1)).Content), []string{"f.out: ", "use --tool fio"}},
 		"fio's text for people":    {"fio", "a: (g=0): rw=read, ioengine=psync\nfio-3.33\n clat (usec): min=1\nRun status group 0\n", []string{"human-readable", "--output-format=json+"}},
-		"a report cut short":       {"postmark", string(postmark[:700]), []string{"f.out: PostMark's report is incomplete", "at the end of a run"}},
+		"a report cut short":       {"postmark", string(postmark[:700]), []string{"f.out: the PostMark report is incomplete", "at the end of a run"}},
 	} {
 		_, err := Summary([]File{{Name: "f.out", Content: []byte(c.content)}}, Options{Tool: c.tool})
 		f, ok := errors.AsType[*trial.Failure](err)

@@ -6,8 +6,8 @@ import (
 	"storagebench.io/storagebench/internal/workload/iozone"
 )
 
-// parseIozone makes a table of each of iozone's. A command line tells them apart, and
-// does not say what was measured.
+// parseIozone returns a table for each of iozone's tables. Their command lines
+// distinguish them, but do not tell what was measured.
 func parseIozone(output []byte) ([]table, error) {
 	found, err := iozone.Parse(output)
 	if err != nil {

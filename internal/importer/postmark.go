@@ -10,12 +10,11 @@ import (
 	"storagebench.io/storagebench/internal/result"
 )
 
-// PostMark's report, line by line. Rates are whole numbers, cut off, and are left out
-// where no time has passed.
+// PostMark's report, line by line. Rates are rounded down to whole numbers, and
+// missing if no time passed.
 //
-// Names of metrics are those of our own PostMark: original.… is what the report says of
-// the whole run; without it, of the phase of transactions; and ….alone is what the phases
-// before and after it did.
+// Metrics have the names that our own PostMark uses: original.… for the whole run, no
+// prefix for the phase of transactions, and ….alone for the phases before and after it.
 //
 //	Time:
 //		220 seconds total
@@ -34,13 +33,13 @@ const (
 	postmarkBytes = `(\d+(?:\.\d+)?) (bytes|kilobytes|megabytes|gigabytes)`
 )
 
-// postmarkLine is one line of the report, and where its numbers go.
+// postmarkLine is one line of the report, and how to store its numbers.
 type postmarkLine struct {
 	pattern *regexp.Regexp
 	set     func(m result.Metrics, groups []string) error
 }
 
-// postmarkLines are all of them, in their order. A report that lacks one was cut short.
+// postmarkLines are all lines in their order. A report that lacks one is incomplete.
 var postmarkLines = newPostmarkLines()
 
 func newPostmarkLines() []postmarkLine {
@@ -100,7 +99,8 @@ func setNumber(m result.Metrics, name, unit, text string) error {
 	return err
 }
 
-// postmarkNumber refuses what is no number of PostMark's, however long it is.
+// postmarkNumber parses a number of PostMark's and refuses one that is too
+// long.
 func postmarkNumber(text string) (float64, error) {
 	const digits = 32
 	if len(text) > digits {
@@ -116,7 +116,7 @@ func setCounted(m result.Metrics, name, count, rate string) error {
 	return setNumber(m, name+".rate", result.PerSecond, rate)
 }
 
-// setBytes takes a size and, if there is one, a rate. PostMark's kilobytes have 1024 bytes.
+// setBytes stores a size and, if present, a rate. PostMark's kilobytes have 1024 bytes.
 func setBytes(m result.Metrics, name string, g []string) error {
 	for i, to := range []struct{ suffix, unit string }{{".bytes", result.Bytes}, {".bandwidth", result.BytesPerSecond}} {
 		number, unit := g[1+2*i], g[2+2*i]
@@ -137,15 +137,15 @@ var (
 	postmarkTerse    = regexp.MustCompile(`(?m)^\d+ \d+(?: \d+\.\d\d){11}\s*$`)
 )
 
-// postmarkNotes hold for every report.
+// postmarkNotes apply to every report.
 var postmarkNotes = []string{
-	"PostMark counts whole seconds and cuts off rates: those of a short run are coarse",
-	"PostMark counts transactions that found nothing to do: storagebench's own rates leave them out",
-	"PostMark syncs nothing: its data may still have been in memory when it ended",
+	"PostMark counts whole seconds and rounds rates down, so those of a short run are coarse",
+	"PostMark counts transactions that found nothing to do; storagebench's own rates leave them out",
+	"PostMark syncs nothing, so its data may still have been in memory when it ended",
 }
 
-// parsePostmark reads every report in the text. A report's name is the location that
-// was set before it, if a terminal's text shows that.
+// parsePostmark reads every report in the text. A report's name is the location set
+// before it, if the text of the terminal shows that.
 func parsePostmark(output []byte) ([]table, error) {
 	var tables []table
 	location := ""
@@ -174,24 +174,25 @@ func parsePostmark(output []byte) ([]table, error) {
 	case len(tables) > 0:
 		return tables, nil
 	case postmarkTerse.Match(output):
-		return nil, invalid("this is PostMark's terse report", "run PostMark with: set report verbose")
+		return nil, invalid("the file contains PostMark's terse report", "run PostMark again with: set report verbose")
 	default:
-		return nil, errors.New("the file contains no report of PostMark")
+		return nil, errors.New("the file contains no PostMark report")
 	}
 }
 
-// readReport reads a report that begins at line i, and returns its last line.
+// readReport reads a report that begins at line i and returns the index of its
+// last line.
 func readReport(lines []string, i int, wanted []postmarkLine, m result.Metrics) (int, error) {
 	for k, want := range wanted {
 		for i < len(lines) && strings.TrimSpace(lines[i]) == "" {
 			i++
 		}
 		if i == len(lines) {
-			return 0, fmt.Errorf("PostMark's report is incomplete: it ends after %d of %d lines", k, len(wanted))
+			return 0, fmt.Errorf("the PostMark report is incomplete: it has %d of %d lines", k, len(wanted))
 		}
 		g := want.pattern.FindStringSubmatch(strings.TrimSpace(lines[i]))
 		if g == nil {
-			return 0, fmt.Errorf("line %d: %q is not line %d of PostMark's report", i+1, clip(strings.TrimSpace(lines[i])), k+1)
+			return 0, fmt.Errorf("line %d: %q is not line %d of a PostMark report", i+1, clip(strings.TrimSpace(lines[i])), k+1)
 		}
 		if err := want.set(m, g); err != nil {
 			return 0, fmt.Errorf("line %d: %w", i+1, err)
@@ -205,7 +206,7 @@ func likePostmark(text string) bool {
 	return strings.Contains(text, "seconds of transactions") || strings.Contains(text, "PostMark v")
 }
 
-// clip shortens what somebody else has written.
+// clip shortens untrusted text.
 func clip(s string) string {
 	const longest = 80
 	s = strings.ToValidUTF8(s, "?")

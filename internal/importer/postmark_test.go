@@ -93,8 +93,8 @@ func TestWithoutTimeThereAreCountsAndNoRates(t *testing.T) {
 
 func TestWhatIsNoReportOfPostMarkIsRefused(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"nothing of it":       {"PostMark v1.51 : 8/14/01\npm>", "no report of PostMark"},
-		"cut short":           {strings.SplitN(short, "\t94", 2)[0], "incomplete: it ends after 8 of 15 lines"},
+		"nothing of it":       {"PostMark v1.51 : 8/14/01\npm>", "no PostMark report"},
+		"cut short":           {strings.SplitN(short, "\t94", 2)[0], "incomplete: it has 8 of 15 lines"},
 		"cut within a line":   {strings.TrimSuffix(short, "bytes written\n"), `"0.000000" is not line 15`},
 		"a line out of place": {strings.Replace(short, "\t106 read\n", "", 1), `line 9: "94 appended" is not line 8 of`},
 		"an unknown unit":     {strings.Replace(short, "kilobytes", "furlongs", 1), "furlongs"},

@@ -1,8 +1,8 @@
 // Package jobspec builds the Kubernetes objects of a worker. It is pure: no
 // client, no clock; the same input gives the same objects.
 //
-// Everything that a worker needs is owned by its Job, so that deleting the Job in
-// the foreground deletes all of it, and the Job is gone when all of it is:
+// A worker's Job owns everything that the worker needs, so that deleting the Job
+// in the foreground deletes it all, and the Job is gone only when all of it is:
 //
 //	Job        runs the Pod; it is made suspended and resumed when the rest is there
 //	PVC        the volume to measure, if it is generated

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// user and group of an unprivileged worker, as in the image.
+	// user is the user and group of an unprivileged worker, as in the image.
 	nonRoot = int64(65532)
 	// diskGroup owns block devices on Debian, Ubuntu, Fedora and RHEL. It lets an
-	// unprivileged worker open the device of a Block volume where the runtime
-	// does not hand devices to the Pod's user.
+	// unprivileged worker open the device of a Block volume if the runtime does
+	// not give devices to the Pod's user.
 	diskGroup = int64(6)
 
 	targetDir    = "/target"
@@ -33,22 +33,23 @@ const (
 	// JournalDir is where a node keeps the journal of changed settings.
 	JournalDir = "/var/lib/storagebench/journal"
 
-	// deadlineGrace is how much longer than the worker's own timeout the Job
-	// lives, so that the worker ends by itself and stores what it has.
+	// deadlineGrace is how much later than the worker's own timeout the Job's
+	// deadline is, so that the worker can end by itself and store its results.
 	deadlineGrace = 2 * time.Minute
 )
 
-// Settings are the operator's, the same for all workers.
+// Settings are the operator's settings, the same for all workers.
 type Settings struct {
 	Image            string
 	ImagePullPolicy  corev1.PullPolicy
 	ImagePullSecrets []string
 	// MemoryLimit and EphemeralStorageLimit of a worker; zero: DefaultMemoryLimit and
-	// DefaultEphemeralStorageLimit. The number of its processes cannot be limited by a Pod,
-	// only by the kubelet (podPidsLimit).
+	// DefaultEphemeralStorageLimit. A Pod cannot limit the number of its processes; only
+	// the kubelet can (podPidsLimit).
 	MemoryLimit           resource.Quantity
 	EphemeralStorageLimit resource.Quantity
-	// HostPaths are the directories of nodes below which targets may be.
+	// HostPaths are the directories of nodes that may be targets, with
+	// everything below them.
 	HostPaths []string
 }
 
@@ -58,7 +59,7 @@ const (
 	DefaultEphemeralStorageLimit = "2Gi"
 )
 
-// limits of a worker's container.
+// limits returns the limits of a worker's container.
 func (s Settings) limits() corev1.ResourceList {
 	memory, storage := s.MemoryLimit, s.EphemeralStorageLimit
 	if memory.IsZero() {
@@ -70,21 +71,21 @@ func (s Settings) limits() corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceMemory: memory, corev1.ResourceEphemeralStorage: storage}
 }
 
-// Input is all that a worker's objects depend on.
+// Input is everything that a worker's objects depend on.
 type Input struct {
 	Settings Settings
 	Plan     *trial.Plan
 	Worker   trial.Worker
 	// Target of the worker.
 	Target trial.Target
-	// GrantDigest is that of the document in the worker's Secret, which the operator
-	// therefore signs before it makes the Job.
+	// GrantDigest is the digest of the document in the worker's Secret. The operator
+	// therefore signs the grant before it creates the Job.
 	GrantDigest string
 	// Owner is the benchmark's owner reference.
 	Owner metav1.OwnerReference
 	// Tolerations of the Pod.
 	Tolerations []corev1.Toleration
-	// Timeout is what is left of the run's.
+	// Timeout is what is left of the run's timeout.
 	Timeout time.Duration
 }
 
@@ -95,7 +96,7 @@ func Job(in Input) (*batchv1.Job, error) {
 		return nil, err
 	}
 	if in.GrantDigest == "" {
-		return nil, fmt.Errorf("jobspec: worker %s: no digest of its grant", in.Worker.Name)
+		return nil, fmt.Errorf("jobspec: worker %s: the digest of its grant is missing", in.Worker.Name)
 	}
 	labels := Labels(in.Plan, in.Worker)
 	return &batchv1.Job{
@@ -110,7 +111,7 @@ func Job(in Input) (*batchv1.Job, error) {
 			Completions: new(int32(1)),
 			Parallelism: new(int32(1)),
 			// A Pod that was killed is replaced, and its successor resumes after
-			// the last stored trial; one that ended by itself is not.
+			// the last stored trial. A Pod that ended by itself is not replaced.
 			BackoffLimit: new(int32(6)),
 			PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
 				{
@@ -128,7 +129,7 @@ func Job(in Input) (*batchv1.Job, error) {
 					},
 				},
 			}},
-			// Two Pods must never measure at once.
+			// Two Pods must never measure at the same time.
 			PodReplacementPolicy:  new(batchv1.Failed),
 			ActiveDeadlineSeconds: new(int64((in.Timeout + deadlineGrace).Seconds())),
 			Template: corev1.PodTemplateSpec{
@@ -171,7 +172,7 @@ func podSpec(in Input, digest string) corev1.PodSpec {
 		},
 		SecurityContext: containerSecurity(in.Plan, in.Target.Source),
 		Resources: corev1.ResourceRequirements{
-			// Without a request, each would be the limit.
+			// Without requests, they would default to the limits.
 			Requests: corev1.ResourceList{
 				corev1.ResourceCPU:              resource.MustParse("100m"),
 				corev1.ResourceMemory:           resource.MustParse("64Mi"),
@@ -245,7 +246,7 @@ func targetVolume(in Input) corev1.VolumeSource {
 	}
 }
 
-// targetPath is the target's path in the container, in which the volume is mounted at one.
+// targetPath returns the target's path in the container, where the volume is mounted.
 func targetPath(in Input, mounted string) string {
 	if in.Target.Source == trial.HostPath {
 		if _, below := in.Settings.hostRoot(in.Target.Ref); below != "" {
@@ -255,10 +256,11 @@ func targetPath(in Input, mounted string) string {
 	return mounted
 }
 
-// hostRoot splits the path of a target into the directory that the operator allows and what
-// is below it. The kubelet follows every link on the way to what it mounts, as root, and a
-// tenant may have put one below the allowed directory. So that is mounted, which is not the
-// tenant's, and the worker goes the rest of the way, inside the container and through no link.
+// hostRoot splits the path of a target into the directory that the operator allows and the
+// rest below it. The kubelet follows, as root, every symbolic link on the way to what it
+// mounts, and a tenant may have put one below the allowed directory. So the Pod mounts the
+// allowed directory, which is not the tenant's, and the worker follows the rest inside the
+// container, through no link.
 func (s Settings) hostRoot(target string) (root, below string) {
 	for _, allowed := range s.HostPaths {
 		allowed = strings.TrimSuffix(allowed, "/")
@@ -277,8 +279,8 @@ func claimVolume(claim string) corev1.VolumeSource {
 	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}
 }
 
-// onNode asks the scheduler for the node by name. spec.nodeName would pass the
-// scheduler by, and a volume that waits for its first consumer would never be bound.
+// onNode makes the scheduler choose the node by name. spec.nodeName would bypass the
+// scheduler, and a volume that waits for its first consumer would never be bound.
 func onNode(node string) *corev1.Affinity {
 	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
 		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
@@ -307,8 +309,8 @@ func podSecurity(p *trial.Plan, target trial.Target) *corev1.PodSecurityContext 
 	case target.Source == trial.StorageClass:
 		security.FSGroup = new(nonRoot)
 	}
-	// An fsGroup changes group and mode of every file on a volume. So an existing claim gets
-	// none, unless its user has chosen one.
+	// An fsGroup changes group and mode of every file on a volume, so an existing claim
+	// gets one only if its user chose it.
 	if security.FSGroup != nil {
 		security.FSGroupChangePolicy = new(corev1.FSGroupChangeOnRootMismatch)
 	}
@@ -331,10 +333,10 @@ func containerSecurity(p *trial.Plan, source trial.Source) *corev1.SecurityConte
 	}
 }
 
-// needsHostPrograms reports whether the worker runs programs of the host in its mount
-// namespace, for which it needs the host's process IDs: zfs and zpool, which must fit the
-// kernel's module, hdparm and nvme. A setting of disks needs zpool too, as the target may be
-// on ZFS. Sysctls and parameters of a module are files.
+// needsHostPrograms reports whether the worker runs programs of the host in the host's
+// mount namespace, for which it needs the host's process IDs: hdparm, nvme, and zfs and
+// zpool, which must match the kernel's module. A setting of disks needs zpool too, because
+// the target may be on ZFS. Sysctls and module parameters are files and need no program.
 func needsHostPrograms(p *trial.Plan) bool {
 	for _, v := range p.Variants {
 		for _, t := range v.Tunables {
@@ -346,13 +348,13 @@ func needsHostPrograms(p *trial.Plan) bool {
 	return false
 }
 
-// NeedsHost says whether a target is a path of the node, for which a Pod needs
-// more than the restricted Pod Security level allows.
+// NeedsHost reports whether a target is a path of the node. Its Pod needs more
+// than the restricted Pod Security level allows.
 func NeedsHost(source trial.Source) bool {
 	return source == trial.HostPath || source == trial.BlockDevice
 }
 
-// JobOwner is the owner reference of what the Job owns.
+// JobOwner returns the owner reference for what the Job owns.
 func JobOwner(job *batchv1.Job) metav1.OwnerReference {
 	return *metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))
 }
@@ -378,7 +380,7 @@ func PlanConfigMap(job *batchv1.Job, document []byte) *corev1.ConfigMap {
 // GrantSecret builds the Secret with the grant.
 func GrantSecret(job *batchv1.Job, grant []byte) (*corev1.Secret, error) {
 	if len(grant) > corev1.MaxSecretSize {
-		return nil, fmt.Errorf("jobspec: the grant has %d bytes, and a Secret holds %d", len(grant), corev1.MaxSecretSize)
+		return nil, fmt.Errorf("jobspec: the grant has %d bytes, the limit of a Secret is %d", len(grant), corev1.MaxSecretSize)
 	}
 	return &corev1.Secret{ObjectMeta: owned(job), Immutable: new(true), Data: map[string][]byte{grantFile: grant}}, nil
 }

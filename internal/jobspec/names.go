@@ -17,8 +17,8 @@ const (
 	LabelWorker    = "storagebench.io/worker"
 )
 
-// AnnotationComplete stands on a Job once all that it needs has been made. A suspended Job
-// without it is one whose preparation was interrupted.
+// AnnotationComplete marks a Job whose dependants all exist. The preparation of a
+// suspended Job without it was interrupted.
 const AnnotationComplete = "storagebench.io/complete"
 
 // Labels of a worker's objects.
@@ -31,16 +31,18 @@ func Labels(p *trial.Plan, worker trial.Worker) map[string]string {
 	}
 }
 
-// A Job's name has at most 63 characters, as it is a label of its Pods.
+// A Job's name has at most 63 characters, because it is a label value of its
+// Pods.
 const (
 	maxName = 63
-	// hashLength is 128 bits in hexadecimal digits: nobody finds a second input with the
-	// same hash, and so a run whose objects would have the name of another object.
+	// hashLength is 128 bits in hexadecimal digits, so that nobody can find a second
+	// input with the same hash, and with it a run whose objects get the names of other
+	// objects.
 	hashLength = 32
 )
 
-// Name of a worker's objects: the beginning of the benchmark's name, and a hash of what
-// the worker is.
+// Name returns the name of a worker's objects: the beginning of the benchmark's name,
+// and a hash that identifies the worker.
 func Name(p *trial.Plan, worker trial.Worker) string {
 	prefix := p.Benchmark.Name
 	if limit := maxName - hashLength - 1; len(prefix) > limit {

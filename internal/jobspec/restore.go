@@ -13,32 +13,35 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// LabelRecord is on a restore Job and its Pod: the UID of the record that it is for.
+// LabelRecord is a label of a restore Job and its Pod: the UID of the Job's record.
 const LabelRecord = "storagebench.io/record"
 
-// Restore is all that a restore Job depends on.
+// Restore is everything that a restore Job depends on.
 type Restore struct {
 	Settings  Settings
 	Namespace string
 	Node      string
-	// Record is the UID of the record, and Attempt counts the Jobs for it from 0: no other
-	// Job has the name, so that none that has ended for something else is taken for it.
+	// Record is the UID of the record, and Attempt counts its Jobs from 0. Both are part
+	// of the Job's name, so that the ended Job of another record or attempt is never
+	// mistaken for it.
 	Record  string
 	Attempt int
 	// Owner is the record, if it exists.
 	Owner []metav1.OwnerReference
-	// Permit are the settings that may stand in the node's journal, with where.
+	// Permit are the settings that the node's journal may contain, each with
+	// where it may be set.
 	Permit []trial.Tunable
 }
 
-// RestoreName is the name of the Job of an attempt to restore a node.
+// RestoreName returns the name of the Job of an attempt to restore a node.
 func RestoreName(record string, attempt int) string {
 	return "restore-" + hash(record, strconv.Itoa(attempt))
 }
 
-// RestoreJob builds the Job that puts back what a node's journal holds. It runs in a
-// namespace of the operator's where no tenant can touch it, on that node whatever its
-// taints. The journal says what to restore, and the record which settings may stand in it.
+// RestoreJob builds the Job that restores what a node's journal holds. It runs in a
+// namespace of the operator's that tenants cannot access, on that node whatever its
+// taints. The journal says what to restore, and the record says which settings the journal
+// may contain.
 func RestoreJob(r Restore) (*batchv1.Job, error) {
 	pod, err := RestorePod(r)
 	if err != nil {
@@ -47,7 +50,8 @@ func RestoreJob(r Restore) (*batchv1.Job, error) {
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: RestoreName(r.Record, r.Attempt), Labels: pod.Labels, OwnerReferences: r.Owner},
 		Spec: batchv1.JobSpec{
-			// One that failed is made again by the operator, which says so meanwhile.
+			// The operator creates another Job after a failure, and reports that in
+			// the status.
 			BackoffLimit:         new(int32(0)),
 			PodReplacementPolicy: new(batchv1.Failed),
 			Template:             corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels}, Spec: pod.Spec},
@@ -55,8 +59,8 @@ func RestoreJob(r Restore) (*batchv1.Job, error) {
 	}, nil
 }
 
-// RestorePod builds the Pod of a restore Job by itself, to ask the API server whether it
-// would be admitted.
+// RestorePod builds the Pod of a restore Job alone, to ask the API server whether it
+// would admit it.
 func RestorePod(r Restore) (*corev1.Pod, error) {
 	permit := r.Permit
 	if permit == nil {
@@ -85,7 +89,7 @@ func RestorePod(r Restore) (*corev1.Pod, error) {
 				ImagePullPolicy: r.Settings.ImagePullPolicy,
 				Command:         []string{"/usr/local/bin/storagebench"},
 				Args:            []string{"restore", "--journal", JournalDir, "--host-programs", "--permit", string(permitted)},
-				// What it prints last is what the operator reads.
+				// The operator reads its last lines of output.
 				TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 				SecurityContext:          &corev1.SecurityContext{Privileged: new(true), ReadOnlyRootFilesystem: new(true)},
 				Resources: corev1.ResourceRequirements{

@@ -10,10 +10,10 @@ import (
 	"storagebench.io/storagebench/internal/result"
 )
 
-// sector of the counters, in bytes, whatever the disk's own is.
+// sector is the unit of the counters in bytes, whatever the disk's sector size.
 const sector = 512
 
-// fields of /sys/block/<disk>/stat, from 0.
+// Fields of /sys/block/<disk>/stat, counted from 0.
 const (
 	readIOs, readSectors, readTicks    = 0, 2, 3
 	writeIOs, writeSectors, writeTicks = 4, 6, 7
@@ -24,16 +24,16 @@ const (
 
 // Disks are the leaf disks of a target.
 type Disks struct {
-	// Root is / or, in tests, a directory with a tree of sysfs.
+	// Root is / or, in tests, a directory with a sysfs tree.
 	Root string
-	// Names as in /sys/block.
+	// Names of the disks in /sys/block.
 	Names []string
 }
 
-// Counters are the disks' counters at one moment, added up.
+// Counters are the sums of the disks' counters at one moment.
 type Counters [fields]uint64
 
-// Read reads the counters. ticks are milliseconds.
+// Read reads the counters. Ticks are milliseconds.
 func (d Disks) Read() (Counters, error) {
 	var sum Counters
 	for _, name := range d.Names {
@@ -54,10 +54,10 @@ func (d Disks) Read() (Counters, error) {
 	return sum, nil
 }
 
-// Metrics are what the disks did from c to later, which is seconds after it. An await
-// is there if there was anything to wait for.
+// Metrics returns what the disks did between c and later, which was read so many
+// seconds after c. An await is absent if there was no I/O of its kind.
 func (c Counters) Metrics(later Counters, seconds float64) result.Metrics {
-	// A counter that went back is of a disk that was replaced by another.
+	// A counter went backwards if the disk was replaced by another one.
 	delta := func(i int) float64 {
 		if later[i] < c[i] {
 			return 0

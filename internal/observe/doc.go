@@ -1,13 +1,13 @@
-// Package observe watches the devices underneath a target while a trial runs.
+// Package observe measures what the disks below a target did during a trial.
 //
-// In: the leaf disks that package device has found. Out: metrics of the disks between
-// two moments: how many reads, writes and flushes they completed, of how many bytes,
-// and how long one took. They are the kernel's counters (/sys/block/<disk>/stat, see
-// the kernel's Documentation/block/stat.rst), so they count what every program did,
-// and they count below the file system and its cache: what an application wrote and
-// what reached the disk need not be the same, and that is what they are for.
+// In: the leaf disks that package device found. Out: how many reads, writes and
+// flushes the disks completed between two moments, of how many bytes, and how long
+// one took on average. The numbers are the kernel's counters (/sys/block/<disk>/stat,
+// see the kernel's Documentation/block/stat.rst). They include the I/O of every
+// program, and they count below the file system and its cache, so they show the
+// difference between what an application wrote and what reached the disk.
 //
-// Leaves are looked at and not what lies between: a device mapper counts a flush as a
-// write, and a stack would be counted twice. Flushes that were merged into one are
-// one; a disk whose cache the kernel takes for write-through is sent none.
+// Only leaf disks are read, not the layers above them: device mapper counts a flush
+// as a write, and stacked devices would count twice. Flushes that the kernel merges
+// count as one; to a disk that the kernel considers write-through it sends none.
 package observe

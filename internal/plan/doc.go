@@ -1,15 +1,15 @@
 // Package plan turns a StorageBenchmark into a trial.Plan. It is pure.
 //
-// In: the benchmark, the ID of the run, the names of the nodes that were chosen,
-// and what cannot be read from the spec (the mode of an existing claim). Out: the
-// plan, or a *trial.Failure that names the field and the remedy.
+// In: the benchmark, the ID of the run, the names of the chosen nodes, and what
+// the spec does not tell (the mode of an existing claim). Out: the plan, or a
+// *trial.Failure that names the field and the remedy.
 //
 //  1. Each target becomes a trial.Target.
-//  2. Each workload becomes a trial.Workload: its engine is the one field that is
-//     set beside the name, and its configuration is that field's JSON, which the
-//     engine itself checks. So a new engine needs no line here.
+//  2. Each workload becomes a trial.Workload: its engine is the one field set
+//     besides the name, and its configuration is that field's JSON, which the
+//     engine itself checks. A new engine therefore needs no code here.
 //  3. The trials alternate: every workload once, then every workload again, so
-//     that a slow change of the system falls on all of them alike.
+//     that a slow change of the system affects all of them alike.
 //  4. There is one worker for each node and target, node by node: a node is
-//     asked for once, and what is compared on it is measured close together.
+//     acquired once, and what is compared on it is measured close together.
 package plan

@@ -8,13 +8,15 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// orderSeed of the order of variants: the same plan has the same order everywhere.
+// orderSeed is the seed of the order of variants. It is a constant, so that the
+// same plan has the same order everywhere.
 const orderSeed = 42
 
-// order is every workload once, then every workload again. Within a repeat the variants
-// of a workload follow each other, so that what is compared is seconds apart; their
-// order is random and turned round in the next repeat (ABBA or BAAB with two), so that
-// neither a drift of the machine nor what one variant leaves behind falls on one alone.
+// order returns the trials: every workload once, then every workload again. Within a
+// repeat the variants of a workload follow each other, so that what is compared is
+// seconds apart. Their order is random and reversed in the next repeat (ABBA or BAAB
+// with two), so that a drift of the machine, or what one variant leaves behind, does
+// not affect one variant alone.
 func order(p *trial.Plan, repeats int) []trial.Trial {
 	variants := []string{""}
 	if len(p.Variants) > 0 {
@@ -45,7 +47,8 @@ func order(p *trial.Plan, repeats int) []trial.Trial {
 	return trials
 }
 
-// trialID is <workload>.r<repeat>, or <workload>.<variant>.r<repeat>. Names hold no dot.
+// trialID returns <workload>.r<repeat>, or <workload>.<variant>.r<repeat>. Names contain
+// no dot.
 func trialID(t trial.Trial) string {
 	if t.Variant == "" {
 		return fmt.Sprintf("%s.r%03d", t.Workload, t.Repeat)

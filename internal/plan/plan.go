@@ -22,7 +22,7 @@ import (
 // about 500 bytes for each, and a Secret holds 1 MiB.
 const MaxTrials = 500
 
-// MaxWorkers bounds the workers of a run, whose status is kept in one object.
+// MaxWorkers bounds the workers of a run: one object holds its status.
 const MaxWorkers = 1000
 
 // Checker finds what is wrong with an engine's configuration.
@@ -41,15 +41,16 @@ type Input struct {
 	// Nodes that measure, in order.
 	Nodes []string
 	// Modes by target name, for targets whose mode the spec does not tell (an
-	// existing claim) or that are replaced (on the command line).
+	// existing claim) or that the command line replaces.
 	Modes map[string]trial.Mode
-	// Variants of the spec, with where their tunables may be set.
+	// Variants of the spec, each tunable with where it may be set.
 	Variants []trial.Variant
 	// Engines checks the workloads.
 	Engines Checker
 }
 
-// Build makes the plan.
+// Build builds the plan. Its error is a *trial.Failure if the spec is the
+// reason.
 func Build(in Input) (*trial.Plan, error) {
 	b := in.Benchmark
 	p := &trial.Plan{
@@ -72,7 +73,7 @@ func Build(in Input) (*trial.Plan, error) {
 		p.Workloads = append(p.Workloads, workload)
 	}
 	if p.Variants = in.Variants; len(p.Variants) != len(b.Spec.Variants) {
-		return nil, fmt.Errorf("plan: only %d of %d variants are permitted", len(p.Variants), len(b.Spec.Variants))
+		return nil, fmt.Errorf("plan: got permissions for %d of the spec's %d variants", len(p.Variants), len(b.Spec.Variants))
 	}
 	if cells := len(p.Cells()); cells*int(b.Spec.Trials.Min) > MaxTrials {
 		return nil, invalid("spec.trials.min", fmt.Sprintf("%d combinations of workload and variant × %d trials make %d trials per worker; the limit is %d", cells, b.Spec.Trials.Min, cells*int(b.Spec.Trials.Min), MaxTrials), "lower trials.min or split the benchmark")
@@ -121,7 +122,7 @@ func buildTarget(t v1alpha1.Target, mode trial.Mode) (trial.Target, error) {
 		out.Mode = mode
 		if mode == trial.Block && !t.PersistentVolumeClaim.AllowDataDestruction {
 			return out, invalid(field+".persistentVolumeClaim.allowDataDestruction",
-				fmt.Sprintf("claim %s has volumeMode Block, so the benchmark would overwrite its data", out.Ref),
+				fmt.Sprintf("claim %s has volumeMode Block, and the benchmark would overwrite the data on it", out.Ref),
 				"set it to true if you do not need the data on the volume")
 		}
 	case t.HostPath != nil:
@@ -136,7 +137,8 @@ func buildTarget(t v1alpha1.Target, mode trial.Mode) (trial.Target, error) {
 		return out, invalid(field, "the target has no source", "set exactly one of storageClass, persistentVolumeClaim, hostPath and blockDevice")
 	}
 	if mode != "" {
-		// Replaced on the command line: the path given decides, and it is not ours.
+		// The command line replaces it: the given path decides, and we did not
+		// create what is there.
 		out.Mode, out.Generated = mode, false
 	}
 	return out, nil
@@ -174,8 +176,8 @@ func buildWorkload(w v1alpha1.Workload, targets []trial.Target, engines Checker)
 	return out, nil
 }
 
-// workerName is <target>.<node>, which no other pair has, as a target's name has
-// no dot. It is a label value, so a long one ends with a hash.
+// workerName returns <target>.<node>, which is unique because a target's name
+// has no dot. It is a label value, so a long one ends with a hash.
 func workerName(target, node string) string {
 	name := target + "." + node
 	if len(name) <= 63 {
@@ -193,9 +195,10 @@ func Hash(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))[:8]
 }
 
-// RunID names a run: what the user called it, the generation of the spec that it
-// was started for (a spec that is changed and changed back is another run), and
-// the object (a benchmark that is deleted and made again is another one).
+// RunID returns the name of a run. It is made of the user's spec.runID, the
+// generation of the spec (a spec that is changed and changed back starts another
+// run), and the object's UID (so does a benchmark that is deleted and created
+// again).
 func RunID(b *v1alpha1.StorageBenchmark) string {
 	id := fmt.Sprintf("g%d-%s", b.Generation, Hash(string(b.UID)))
 	if b.Spec.RunID != "" {
@@ -204,13 +207,13 @@ func RunID(b *v1alpha1.StorageBenchmark) string {
 	return id
 }
 
-// SpecHash tells whether a spec asks for another run: it covers all of it but
-// what only steers a run.
+// SpecHash returns the hash of everything in a spec that, when changed, asks
+// for another run.
 func SpecHash(spec v1alpha1.StorageBenchmarkSpec) string {
 	spec.Suspend, spec.TTLAfterFinished = false, nil
 	b, err := json.Marshal(spec)
 	if err != nil {
-		return "unreadable: " + err.Error() // a spec that came as JSON is written as JSON
+		return "unreadable: " + err.Error() // cannot happen: the spec was decoded from JSON
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:16])

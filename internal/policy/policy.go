@@ -16,10 +16,11 @@ import (
 
 // Catalogue knows tunables.
 type Catalogue interface {
-	// Check returns a *trial.Failure with Field value or name if there is no such
+	// Check returns a *trial.Failure with Field name or value if there is no such
 	// tunable or value.
 	Check(name, value string) error
-	// DataLoss is why a power failure can lose data with this value, or "".
+	// DataLoss returns why a power failure can lose data with this value, or
+	// "".
 	DataLoss(name, value string) string
 }
 
@@ -31,16 +32,16 @@ type Node struct {
 
 // Input is all that a decision depends on.
 type Input struct {
-	Policies  []v1alpha1.TunablePolicy
-	Namespace string
-	// NamespaceLabels are the namespace's.
+	Policies        []v1alpha1.TunablePolicy
+	Namespace       string
 	NamespaceLabels map[string]string
 	Nodes           []Node
 	Variants        []v1alpha1.Variant
 	Catalogue       Catalogue
 }
 
-// Permit returns the plan's variants, each tunable with where it may be set.
+// Permit returns the plan's variants, each tunable with the devices and
+// datasets on which it may be set.
 func Permit(in Input) ([]trial.Variant, error) {
 	slices.SortFunc(in.Policies, func(a, b v1alpha1.TunablePolicy) int { return cmp.Compare(a.Name, b.Name) })
 	var variants []trial.Variant
@@ -71,7 +72,7 @@ func permit(in Input, field string, v v1alpha1.Variant, t v1alpha1.Tunable) (tri
 	if loss != "" && !v.AcceptDataLoss {
 		return out, trial.LosesData(v.Name, t.Name, value, loss)
 	}
-	var near []string // policies that name the tunable but do not permit it, for the message
+	var near []string // why policies that name the tunable do not permit it, for the message
 	found := false
 	for _, p := range in.Policies {
 		missing := missingPermission(p, in, t, loss != "")
@@ -92,7 +93,8 @@ func permit(in Input, field string, v v1alpha1.Variant, t v1alpha1.Tunable) (tri
 	return out, nil
 }
 
-// missingPermission returns why a policy does not permit a tunable, or "".
+// missingPermission returns why a policy does not permit a tunable, or "" if it
+// does.
 func missingPermission(p v1alpha1.TunablePolicy, in Input, t v1alpha1.Tunable, loss bool) string {
 	selector, err := metav1.LabelSelectorAsSelector(&p.Spec.NamespaceSelector)
 	if err != nil {
@@ -125,7 +127,8 @@ func namesTunable(p v1alpha1.TunablePolicy, tunable string) bool {
 	return slices.ContainsFunc(p.Spec.Tunables, func(rule v1alpha1.PermittedTunable) bool { return matches(rule.Name, tunable) })
 }
 
-// matches compares a rule's name, which may end with .*, with a tunable's.
+// matches reports whether a rule's name, which may end with .*, matches a
+// tunable's.
 func matches(rule, tunable string) bool {
 	if prefix, ok := strings.CutSuffix(rule, "*"); ok {
 		return strings.HasPrefix(tunable, prefix)

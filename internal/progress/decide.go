@@ -18,19 +18,19 @@ const (
 	Acquire Verb = "Acquire"
 	// Release gives the Lease of Node back.
 	Release Verb = "Release"
-	// Start makes the worker's Job and what it needs, and lets it go.
+	// Start creates the worker's Job and what it needs, and lets it run.
 	Start Verb = "Start"
-	// Resume lets a parked Job go again.
+	// Resume lets a parked Job run again.
 	Resume Verb = "Resume"
-	// Park suspends the worker's Job, which removes its Pod and keeps its volume.
+	// Park suspends the worker's Job: its Pod is removed, and its volume stays.
 	Park Verb = "Park"
 	// Discard deletes a Job whose preparation was not completed.
 	Discard Verb = "Discard"
-	// Settle reads what the worker stored and records its end.
+	// Settle reads the worker's results and records its end.
 	Settle Verb = "Settle"
-	// Abandon records that the worker has ended, without reading anything, for Reason.
+	// Abandon records that the worker has ended for Reason, without reading results.
 	Abandon Verb = "Abandon"
-	// CleanUp deletes the worker's Job and with it all that the Job owns.
+	// CleanUp deletes the worker's Job with everything that the Job owns.
 	CleanUp Verb = "CleanUp"
 	// Conclude folds the workers' summaries and records the end of the run.
 	Conclude Verb = "Conclude"
@@ -41,52 +41,56 @@ type Action struct {
 	Verb   Verb
 	Worker string
 	Node   string
-	// Reason and Message override what the worker itself says of its end.
+	// Reason and Message override those in the worker's receipt.
 	Reason  string
 	Message string
 }
 
-// Decision is what to do now, and what to say.
+// Decision is what to do now, and what the conditions say.
 type Decision struct {
 	Actions []Action
 	Reason  string
 	Message string
-	// Stalled: it goes no further until somebody acts.
+	// Stalled reports that the run makes no progress until somebody acts.
 	Stalled bool
-	// Idle: the time does not count, as another benchmark has the node.
+	// Idle reports that the time does not count, because another benchmark has
+	// the node.
 	Idle bool
-	// Current is the worker that runs or is waited for, or empty.
+	// Current is the worker that runs or that the run waits for; empty: none.
 	Current, Node string
-	// Again is when to look again if nothing is seen to change; zero for never.
+	// Again is when to look again if no event arrives; zero: never.
 	Again time.Duration
 }
 
-// Times after which a decision is taken again without being called for.
+// Intervals after which to decide again if no event arrives.
 const (
 	pollRunning  = 10 * time.Second
 	pollStarting = 2 * time.Second
 	pollWaiting  = 15 * time.Second
-	// pollQueued is long, since a Lease that is given back wakes the next in the queue.
+	// pollQueued is long, because releasing a Lease wakes the next benchmark in the
+	// queue.
 	pollQueued = 5 * time.Minute
 )
 
 // Graces.
 const (
-	// settleGrace is how long a worker that has reached its timeout may take to
-	// upload what it has.
+	// settleGrace is how long a worker may take after its timeout to upload its
+	// results.
 	settleGrace = 90 * time.Second
-	// storeGrace is how long after that a store that is away is waited for.
+	// storeGrace is how long after the timeout the run waits for an unreachable
+	// store.
 	storeGrace = 10 * time.Minute
-	// startGrace is how long a Pod in trouble keeps its node, and after which the
-	// trouble is one that somebody must remove: a mount that succeeds at the second
-	// try takes 20 seconds.
+	// startGrace is how long a Pod that cannot start keeps its node. After it,
+	// somebody must remove the cause. It is long enough for a mount that succeeds
+	// at the second try, which takes 20 seconds.
 	startGrace = 45 * time.Second
-	// slowStartGrace is the same for a Pod of which no trouble is known.
+	// slowStartGrace is the same for a Pod without a known cause.
 	slowStartGrace = 10 * time.Minute
-	// awayGrace is how long a node may be away before others are measured meanwhile.
+	// awayGrace is how long a node may be away before the run measures other nodes
+	// meanwhile.
 	awayGrace = 30 * time.Second
-	// removalGrace is how long the removal of an ended worker's volume holds up the next
-	// worker, which would measure it otherwise.
+	// removalGrace is how long the next worker waits until an ended worker's volume is
+	// removed, so that it does not measure the removal.
 	removalGrace = 2 * time.Minute
 )
 
@@ -117,14 +121,14 @@ func advance(w World, current *Worker) Decision {
 	case JobMissing, JobParked:
 		return begin(w, current)
 	case JobPreparing:
-		return Decision{Actions: []Action{{Verb: Discard, Worker: current.Name}}, Reason: reason.Starting, Message: "preparing worker " + current.Name + " again, as that was interrupted", Again: pollStarting}
+		return Decision{Actions: []Action{{Verb: Discard, Worker: current.Name}}, Reason: reason.Starting, Message: "preparing worker " + current.Name + " again, because the first attempt was interrupted", Again: pollStarting}
 	case JobEnded:
 		return Decision{Actions: []Action{{Verb: Settle, Worker: current.Name}}, Reason: reason.Running, Message: "reading the results of worker " + current.Name, Again: pollStarting}
 	case JobDeleting:
-		return Decision{Reason: reason.Starting, Message: "the Job of worker " + current.Name + " was deleted; it will be made again when it is gone", Again: pollStarting}
+		return Decision{Reason: reason.Starting, Message: "somebody deleted the Job of worker " + current.Name + "; the operator will create it again", Again: pollStarting}
 	}
 	if current.NodeState == NodeAway {
-		return Decision{Reason: reason.NodeAway, Message: fmt.Sprintf("node %s of worker %s is not ready; waiting for it", current.Node, current.Name), Again: pollWaiting}
+		return Decision{Reason: reason.NodeAway, Message: fmt.Sprintf("waiting for node %s of worker %s, which is not ready", current.Node, current.Name), Again: pollWaiting}
 	}
 	if current.PodRunning {
 		return Decision{Reason: reason.Running, Message: "worker " + current.Name + " is measuring", Again: pollRunning}
@@ -132,7 +136,8 @@ func advance(w World, current *Worker) Decision {
 	return waitForPod(w, current)
 }
 
-// begin starts a worker whose node can be used, when the node is this benchmark's.
+// begin starts a worker whose node can be used, as soon as this benchmark holds
+// the node.
 func begin(w World, current *Worker) Decision {
 	actions := releaseAllBut(w, current.Node)
 	if w.StoreTrouble != nil {
@@ -140,9 +145,9 @@ func begin(w World, current *Worker) Decision {
 		return Decision{Actions: releaseAllBut(w, ""), Reason: w.StoreTrouble.Reason, Message: w.StoreTrouble.Message, Stalled: !w.StoreTrouble.MayPass, Again: pollWaiting}
 	}
 	if current.Job == JobMissing && current.Remains && current.RemovedFor <= removalGrace {
-		// Its new objects would have the names of the old ones, and its new Pod would measure
-		// next to the old one.
-		return Decision{Actions: actions, Reason: reason.Starting, Message: "waiting until what is left of worker " + current.Name + ", whose Job was deleted, is removed", Again: pollStarting}
+		// The new objects would have the names of the old ones, and the new Pod would
+		// measure beside the old one.
+		return Decision{Actions: actions, Reason: reason.Starting, Message: "waiting for the removal of what is left of worker " + current.Name + ", whose Job was deleted", Again: pollStarting}
 	}
 	if w.Claim.Busy {
 		return Decision{Actions: actions, Reason: reason.Queued, Message: queueMessage(current.Node, w.Claim), Idle: true, Again: pollQueued}
@@ -158,8 +163,8 @@ func begin(w World, current *Worker) Decision {
 	return Decision{Actions: actions, Reason: reason.Starting, Message: "starting worker " + current.Name, Again: pollStarting}
 }
 
-// waitForPod waits for a Pod that does not run yet. A node is not kept for long for one
-// that cannot start.
+// waitForPod waits for a Pod that does not run yet. A Pod that cannot start does not
+// keep its node for long.
 func waitForPod(w World, current *Worker) Decision {
 	d := Decision{Reason: reason.Starting, Message: "waiting for the Pod of worker " + current.Name, Again: pollStarting}
 	grace := slowStartGrace
@@ -177,8 +182,8 @@ func waitForPod(w World, current *Worker) Decision {
 	return d
 }
 
-// withdraw takes back workers whose node is away while another one is measured. They
-// are started again when their node is back.
+// withdraw discards the Jobs of workers whose node is away while another node is
+// measured. They start again when their node is back.
 func withdraw(w World, current *Worker) []Action {
 	var actions []Action
 	for i := range w.Workers {
@@ -193,7 +198,7 @@ func withdraw(w World, current *Worker) []Action {
 	return actions
 }
 
-// wait says what is waited for when no worker can be taken further.
+// wait says what the run waits for when no worker can proceed.
 func wait(w World) Decision {
 	d := Decision{Actions: releaseAllBut(w, ""), Reason: reason.NodeAway, Again: pollWaiting}
 	var away, restoring []string
@@ -220,18 +225,18 @@ func wait(w World) Decision {
 	}
 	switch {
 	case len(restoring) > 0:
-		d.Reason, d.Message = reason.Restoring, "waiting until the settings of node "+list(restoring)+" are put back"
+		d.Reason, d.Message = reason.Restoring, "waiting until the operator has restored the settings of node "+joinNodes(restoring)
 		d.Again = pollStarting
 	case len(away) > 0:
-		d.Message = "waiting for node " + list(away) + ", which is not ready"
+		d.Message = "waiting for node " + joinNodes(away) + ", which is not ready"
 	default:
-		d.Reason, d.Message, d.Again = reason.Starting, "waiting before the next try to start worker "+d.Current, pollStarting
+		d.Reason, d.Message, d.Again = reason.Starting, "waiting before the next attempt to start worker "+d.Current, pollStarting
 	}
 	return d
 }
 
-// list names at most three nodes.
-func list(nodes []string) string {
+// joinNodes names at most three nodes.
+func joinNodes(nodes []string) string {
 	if more := len(nodes) - 3; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(nodes[:3], ", "), more)
 	}
@@ -262,12 +267,12 @@ func cleanUpEnded(w World) (Decision, bool) {
 	return d, d.Reason != ""
 }
 
-// timedOut ends the run after its timeout. A worker ends by itself then, and is
-// given time to upload; workers that have not begun are abandoned.
+// timedOut ends the run after its timeout. A running worker then ends by itself
+// and gets time to upload. Workers that have not begun are abandoned.
 func timedOut(w World) Decision {
 	d := Decision{Reason: reason.TimedOut, Message: fmt.Sprintf("spec.timeout (%s) has passed", w.Timeout), Again: pollStarting}
 	over := w.Active - w.Timeout
-	message := fmt.Sprintf("spec.timeout: the run was active for longer than %s; raise it, or ask for fewer trials or nodes", w.Timeout)
+	message := fmt.Sprintf("timed out after %s; raise spec.timeout, or measure fewer trials, workloads or nodes", w.Timeout)
 	for _, worker := range w.Workers {
 		if worker.Ended {
 			continue
@@ -276,22 +281,22 @@ func timedOut(w World) Decision {
 		measuring := worker.Job == JobActive && worker.PodRunning && worker.NodeState != NodeAway
 		switch {
 		case measuring && over < settleGrace:
-			d.Message += ": waiting for worker " + worker.Name + " to store what it measured"
+			d.Message += "; waiting for worker " + worker.Name + " to store its results"
 			d.Current, d.Node = worker.Name, worker.Node
 		case ran && w.StoreTrouble != nil && over < w.storePatience():
-			d.Reason, d.Message = w.StoreTrouble.Reason, d.Message+", and the results cannot be read: "+w.StoreTrouble.Message
+			d.Reason, d.Message = w.StoreTrouble.Reason, d.Message+"; waiting for the result store: "+w.StoreTrouble.Message
 			d.Current, d.Node = worker.Name, worker.Node
 		case ran && w.StoreTrouble == nil:
 			d.Actions = append(d.Actions, Action{Verb: Settle, Worker: worker.Name, Reason: reason.TimedOut, Message: message})
 		case ran:
-			d.Actions = append(d.Actions, Action{Verb: Abandon, Worker: worker.Name, Reason: reason.ResultsNotStored, Message: "spec.results.storeRef: the results could not be read: " + w.StoreTrouble.Message})
+			d.Actions = append(d.Actions, Action{Verb: Abandon, Worker: worker.Name, Reason: reason.ResultsNotStored, Message: "spec.results.storeRef: timed out waiting for the result store: " + w.StoreTrouble.Message})
 		default:
 			why := Action{Verb: Abandon, Worker: worker.Name, Reason: reason.TimedOut, Message: message}
 			switch {
 			case worker.Trouble != nil:
-				why.Message = worker.Trouble.Message + " (spec.timeout has passed)"
+				why.Message = worker.Trouble.Message + fmt.Sprintf(" (timed out after %s)", w.Timeout)
 			case worker.NodeState == NodeAway:
-				why.Reason, why.Message = reason.NodeAway, fmt.Sprintf("node %s was not ready until spec.timeout (%s) had passed; see the node, then change spec.runID to run again", worker.Node, w.Timeout)
+				why.Reason, why.Message = reason.NodeAway, fmt.Sprintf("node %s was not ready before the timeout of %s; check the node, then change spec.runID to run again", worker.Node, w.Timeout)
 			}
 			d.Actions = append(d.Actions, why)
 		}
@@ -299,7 +304,8 @@ func timedOut(w World) Decision {
 	return d
 }
 
-// storePatience is how long after the timeout the results are waited for.
+// storePatience returns how long after the timeout the run waits for the
+// results.
 func (w World) storePatience() time.Duration {
 	if w.StoreGone {
 		return settleGrace / 3
@@ -314,13 +320,13 @@ func conclude(w World) Decision {
 	return Decision{
 		Actions: append(releaseAllBut(w, ""), Action{Verb: Conclude}),
 		Reason:  reason.Running,
-		Message: "folding the results of all workers",
+		Message: "combining the results of all workers",
 		Again:   pollStarting,
 	}
 }
 
-// releaseAllBut gives back every node that is ours but one, and those on which a Pod is
-// left: on a node that does not answer it may run still.
+// releaseAllBut releases every node that this benchmark holds, except keep and those on
+// which a Pod is left: on a node that does not answer, the Pod may still run.
 func releaseAllBut(w World, keep string) []Action {
 	var actions []Action
 	for _, node := range w.Held {

@@ -173,7 +173,7 @@ func TestDecide(t *testing.T) {
 				w.Workers[0].Job, w.Workers[0].PodRunning, w.Workers[0].PodLeft = JobActive, true, true
 				w.Workers[0].NodeState, w.Workers[0].AwayFor = NodeAway, awayGrace-time.Second
 			},
-			wantReason: reason.NodeAway, wantCurrent: "fast.a", says: "node a of worker fast.a is not ready",
+			wantReason: reason.NodeAway, wantCurrent: "fast.a", says: "node a of worker fast.a, which is not ready",
 		},
 		"after that its worker is withdrawn, others are measured, and its node stays taken as its Pod may run": {
 			change: func(w *World) {
@@ -192,7 +192,7 @@ func TestDecide(t *testing.T) {
 					w.Workers[i].NodeState = NodeRestoring
 				}
 			},
-			wantReason: reason.Restoring, wantCurrent: "fast.a", says: "the settings of node a, b are put back",
+			wantReason: reason.Restoring, wantCurrent: "fast.a", says: "restored the settings of node a, b",
 		},
 		"a Job that ended is settled": {
 			change:     func(w *World) { begun(w); w.Workers[0].Job = JobEnded },

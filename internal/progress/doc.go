@@ -1,7 +1,7 @@
 // Package progress decides what a run does next. It is pure: a World that the
-// controller has observed goes in, a Decision comes out, and nothing is
-// remembered between calls, so an operator that was killed at any moment carries
-// on from what is there.
+// controller observed goes in, a Decision comes out. It remembers nothing
+// between calls, so an operator that was killed at any moment continues from the
+// state of the cluster.
 //
 // A worker's life, each step of which is repeated until the World shows it done:
 //
@@ -14,6 +14,6 @@
 //	no worker left                                (Release, Conclude)
 //
 // A worker's end is recorded before anything of it is deleted. Workers run one
-// after the other; a failed one does not stop the rest, since what the others
-// measure is still worth having.
+// after the other; a failed one does not stop the rest, because their results
+// are still useful.
 package progress

@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// Set holds positions of workers in the plan. As workers end nearly in order, its text
-// is short however many there are.
+// Set is a set of positions of workers in the plan. Its text is short even for many
+// workers, because workers end nearly in order.
 type Set struct{ members map[int]bool }
 
-// ParseSet reads what String wrote. What is not a range is left out: a worker that is
-// missing in the set is looked at again, and its stored trials are found.
+// ParseSet reads the text that String writes. It ignores what is not a range: a
+// worker missing from the set is merely examined again, and its stored trials are
+// found.
 func ParseSet(s string) Set {
 	set := Set{members: map[int]bool{}}
 	left := maxPosition
@@ -34,8 +35,8 @@ func ParseSet(s string) Set {
 	return set
 }
 
-// maxPosition bounds what a text that somebody else wrote can make of a Set: its size, and
-// the time to read it, as such a text could repeat a long range a thousand times.
+// maxPosition bounds the size of a Set that somebody else wrote, and the time to read it:
+// its text could repeat a long range a thousand times.
 const maxPosition = 1 << 16
 
 // Has reports whether position i is in the set.
@@ -44,7 +45,7 @@ func (s Set) Has(i int) bool { return s.members[i] }
 // Len is the number of positions.
 func (s Set) Len() int { return len(s.members) }
 
-// With returns the set with position i in it as well.
+// With returns the set with position i added.
 func (s Set) With(i int) Set {
 	members := map[int]bool{i: true}
 	for m := range s.members {
@@ -53,7 +54,7 @@ func (s Set) With(i int) Set {
 	return Set{members: members}
 }
 
-// String gives the set as ranges, "0-3,7".
+// String returns the set as ranges, "0-3,7".
 func (s Set) String() string {
 	all := make([]int, 0, len(s.members))
 	for i := range s.members {

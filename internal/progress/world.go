@@ -2,22 +2,25 @@ package progress
 
 import "time"
 
-// JobState is what is seen of a worker's Job.
+// JobState is the observed state of a worker's Job.
 type JobState int
 
 // States of a Job.
 const (
-	// JobMissing: there is none.
+	// JobMissing: there is no Job.
 	JobMissing JobState = iota
-	// JobPreparing: it is suspended, as not all it needs has been made.
+	// JobPreparing: it is suspended, because not everything it needs exists
+	// yet.
 	JobPreparing
-	// JobParked: it is suspended, as its Pod could not start; all it needs is there.
+	// JobParked: it is suspended, because its Pod could not start; everything it
+	// needs exists.
 	JobParked
-	// JobActive: its Pod is wanted, waits, or runs.
+	// JobActive: it is not suspended, and its Pod is to be created, waits, or
+	// runs.
 	JobActive
-	// JobEnded: it has completed or failed.
+	// JobEnded: it completed or failed.
 	JobEnded
-	// JobDeleting: it is being deleted, and what it owns with it.
+	// JobDeleting: it is being deleted with everything it owns.
 	JobDeleting
 )
 
@@ -26,84 +29,88 @@ type NodeState int
 
 // States of a node.
 const (
-	// NodeReady: the node is there and Ready.
+	// NodeReady: the node exists and is Ready.
 	NodeReady NodeState = iota
-	// NodeAway: the node is not Ready, or is not there.
+	// NodeAway: the node is not Ready or does not exist.
 	NodeAway
-	// NodeRestoring: its settings may have been changed, by whomever, and have not been
-	// put back yet.
+	// NodeRestoring: a benchmark may have changed its settings, which have not been
+	// restored yet.
 	NodeRestoring
 )
 
-// Worker is what is recorded and seen of one worker.
+// Worker is what is recorded and observed of one worker.
 type Worker struct {
 	Name string
 	Node string
-	// Ended: its end is recorded.
+	// Ended reports that its end is recorded.
 	Ended bool
 	Job   JobState
-	// Remains: something of it is still there besides its Job, on a node that answers: a
-	// Pod that ends, a volume that is being removed.
+	// Remains reports that something of it besides its Job still exists on a node that
+	// answers: a Pod that is ending, a volume that is being removed.
 	Remains bool
-	// PodLeft: a Pod of it is still there, perhaps on a node that does not answer.
+	// PodLeft reports that a Pod of it still exists, perhaps on a node that does
+	// not answer.
 	PodLeft bool
-	// PodRunning: the Pod's container runs.
+	// PodRunning reports that the Pod's container runs.
 	PodRunning bool
-	// Trouble is what keeps the Pod from running, if anything.
+	// Trouble is what keeps the Pod from running; nil: nothing.
 	Trouble *Trouble
-	// Waiting is for how long the Pod has been wanted and has not run.
+	// Waiting is how long the Job has been active without a running Pod.
 	Waiting time.Duration
-	// RetryIn is how long a parked worker, or one that could not be made, stays aside.
+	// RetryIn is how long to wait before the next attempt with a parked worker, or one
+	// whose objects could not be created.
 	RetryIn time.Duration
-	// NodeState is known of the workers that have not ended.
+	// NodeState is set for workers that have not ended.
 	NodeState NodeState
 	// AwayFor is how long the node has been away.
 	AwayFor time.Duration
-	// RemovedFor is how long ago the Job of an ended worker was deleted; zero if it is unknown.
+	// RemovedFor is how long ago the Job of an ended worker was deleted; zero: unknown.
 	RemovedFor time.Duration
 }
 
-// Trouble is an obstacle. Unless it may pass by itself, somebody must remove it.
+// Trouble is an obstacle. Unless it may go away by itself, somebody must remove
+// it.
 type Trouble struct {
 	Reason  string
 	Message string
 	MayPass bool
 }
 
-// Claim is how a node's Lease stands, as this benchmark sees it.
+// Claim is the state of a node's Lease from this benchmark's view.
 type Claim struct {
-	// Mine: this benchmark holds it.
+	// Mine reports that this benchmark holds it.
 	Mine bool
-	// Busy: another benchmark holds it, or waits for it and came first.
+	// Busy reports that another benchmark holds it, or is ahead in its queue.
 	Busy bool
-	// Holder says who does, if that may be told.
+	// Holder is that benchmark, if this one's user may know it.
 	Holder string
 }
 
-// World is all that a decision depends on.
+// World is everything that a decision depends on.
 type World struct {
-	// Started: a worker of the run was started once.
+	// Started reports that some worker of the run has been started.
 	Started bool
-	// Active is for how long the run has been active, of at most Timeout.
+	// Active is how long the run has been active. It may be active for Timeout.
 	Active  time.Duration
 	Timeout time.Duration
 	// Workers in the order of the plan.
 	Workers []Worker
-	// Held are the nodes whose Lease is this benchmark's.
+	// Held are the nodes whose Lease this benchmark holds.
 	Held []string
-	// Claim is how the Lease of the node of Current stands.
+	// Claim is the state of the Lease of Current's node.
 	Claim Claim
-	// StoreTrouble is why the result store takes nothing, or nil.
+	// StoreTrouble is why the result store cannot be used, or nil.
 	StoreTrouble *Trouble
-	// StoreGone: there is no store that results could be read from, now or later.
+	// StoreGone reports that the ResultStore no longer exists.
 	StoreGone bool
 }
 
-// parkedAtOnce is how many workers may be parked: each keeps its volume.
+// parkedAtOnce limits parked workers, because each keeps its volume.
 const parkedAtOnce = 3
 
-// Current is the worker to take a step further: the one whose Job is there or, if none is,
-// the first that has not ended and whose node can be used. It is nil if there is none.
+// Current returns the worker to advance: the one whose Job exists or, if there is none,
+// the first that has not ended and whose node can be used. It returns nil if there is no
+// such worker.
 func (w World) Current() *Worker {
 	parked := 0
 	for i := range w.Workers {
@@ -113,13 +120,14 @@ func (w World) Current() *Worker {
 		}
 		switch worker.Job {
 		case JobPreparing, JobActive, JobEnded, JobDeleting:
-			// While its node is away, a Pod that ran may run still; the others are
-			// measured meanwhile.
+			// While its node is away, a Pod that ran may still run. The run
+			// measures other nodes meanwhile.
 			if worker.NodeState != NodeAway || worker.AwayFor < awayGrace || worker.Job == JobEnded {
 				return worker
 			}
 		case JobParked:
-			// One whose node is away is withdrawn, and its volume goes with it.
+			// A worker whose node is away is withdrawn together with its
+			// volume.
 			if worker.NodeState != NodeAway {
 				parked++
 			}

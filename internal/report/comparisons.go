@@ -11,9 +11,9 @@ import (
 	"storagebench.io/storagebench/internal/result"
 )
 
-// Headlines are the names of the metrics that tell two measurements apart, of those
-// that there are, the most telling first: of each operation its rate, or else its
-// bandwidth, and its p99; then the p99 of what has no rate, such as fio's syncs, and
+// Headlines returns the names of the metrics that best distinguish two measurements,
+// the most important first: for each operation its rate, or else its bandwidth, and
+// its p99; then the p99 of operations without a rate, such as fio's syncs, and
 // durations.
 func Headlines[V any](named []string, metrics map[string]V) []string {
 	var names []string
@@ -36,12 +36,12 @@ func Headlines[V any](named []string, metrics map[string]V) []string {
 	return names
 }
 
-// flushes that the disks below the target were asked for.
+// flushes is the number of flushes that the disks below the target received.
 const flushes = "device.flush.count"
 
-// Changed are the names of the metrics by which a variant is compared with the control:
-// the headlines, and what the disks below saw of it: how many flushes, and how long a
-// write took there, where the wait in the queues above is not in it.
+// Changed returns the names of the metrics by which a variant is compared with the
+// control: the headlines, and two of the disks below: how many flushes they got, and
+// how long a write took there, without the wait in the queues above.
 func Changed(c result.Comparison) []string {
 	names := Headlines(c.Operations, c.Metrics)
 	for _, name := range []string{flushes, "device.write.await"} {
@@ -52,8 +52,8 @@ func Changed(c result.Comparison) []string {
 	return names
 }
 
-// Comparisons writes what each variant changed: a line for each metric. It writes
-// nothing for a run without variants.
+// Comparisons writes what each variant changed, one line for each metric. It
+// writes nothing for a run without variants.
 func Comparisons(w io.Writer, s result.Summary) error {
 	if len(s.Comparisons) == 0 {
 		return nil
@@ -77,7 +77,7 @@ func Comparisons(w io.Writer, s result.Summary) error {
 	return tw.Flush()
 }
 
-// InUnit writes a value of a metric as its unit is written for people.
+// InUnit formats a value for display in its unit.
 func InUnit(unit string, v float64) string {
 	switch unit {
 	case result.BytesPerSecond:
@@ -91,7 +91,7 @@ func InUnit(unit string, v float64) string {
 	}
 }
 
-// UnitOf is the unit of one of the metrics of Changed, by its name.
+// UnitOf returns the unit of a metric of Changed, from its name.
 func UnitOf(name string) string {
 	switch {
 	case strings.HasSuffix(name, ".bandwidth"):

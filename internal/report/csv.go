@@ -11,7 +11,7 @@ import (
 )
 
 // CSV writes one line for each row and metric, in SI base units, for programs. What a
-// metric has not, such as the interval of few trials, is empty.
+// metric lacks, such as an interval with too few trials, is empty.
 func CSV(w io.Writer, s result.Summary) error {
 	out := csv.NewWriter(w)
 	lines := [][]string{{"target", "node", "workload", "variant", "metric", "unit", "n", "median", "low", "high", "pooled"}}

@@ -14,15 +14,16 @@ import (
 	"storagebench.io/storagebench/internal/result"
 )
 
-// cellMetric is the name of a cell of a matrix: write.64MiB.4KiB.bandwidth.
+// cellMetric matches the name of a cell of a matrix:
+// write.64MiB.4KiB.bandwidth.
 var cellMetric = regexp.MustCompile(`^(.+)\.(\d{1,19}(?:[KMGTPE]i)?B)\.(\d{1,19}(?:[KMGTPE]i)?B)\.bandwidth$`)
 
 // grid is one operation's matrix: medians by the names of file size and record size.
 type grid map[string]map[string]float64
 
-// Matrix writes, for each row that has them, one table an operation of what was measured
-// by file size and record size: medians, with file sizes as lines and record sizes as
-// columns. It writes nothing for rows that are no matrix.
+// Matrix writes one table per operation for each row that was measured by file size and
+// record size: medians, with file sizes as lines and record sizes as columns. It writes
+// nothing for other rows.
 func Matrix(w io.Writer, s result.Summary) error {
 	for _, row := range s.Rows {
 		grids := gridsOf(row)
@@ -55,8 +56,8 @@ func gridsOf(row result.Row) map[string]grid {
 	return grids
 }
 
-// inOrder are the operations that have a grid, in the order of the engine, and what it
-// does not name by name.
+// inOrder returns the operations that have a grid: in the engine's order, then the
+// others by name.
 func inOrder(row result.Row, grids map[string]grid) []string {
 	var out []string
 	for _, op := range row.Operations {
@@ -96,14 +97,14 @@ func (g grid) write(w io.Writer) error {
 	return tw.Flush()
 }
 
-// bySize sorts names of sizes by how large they are.
+// bySize sorts names of sizes by the sizes.
 func bySize[V any](names map[string]V) []string {
 	return slices.SortedFunc(maps.Keys(names), func(a, b string) int {
 		return cmp.Or(cmp.Compare(sizeOf(a), sizeOf(b)), strings.Compare(a, b))
 	})
 }
 
-// sizeOf reads the name of a size: 64MiB.
+// sizeOf parses the name of a size, like 64MiB.
 func sizeOf(name string) float64 {
 	digits := strings.TrimRight(name, "KMGTPEiB")
 	n, err := strconv.ParseFloat(digits, 64)

@@ -15,7 +15,7 @@ import (
 
 // Table writes one line for each row and operation: medians with their 95 %
 // intervals, and percentiles of the merged histograms. The interval is that of the
-// rate, or of the bandwidth of an operation that has no rate.
+// rate, or of the bandwidth for an operation without a rate.
 func Table(w io.Writer, s result.Summary) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	variants := slices.ContainsFunc(s.Rows, func(r result.Row) bool { return r.Variant != "" })
@@ -31,7 +31,7 @@ func Table(w io.Writer, s result.Summary) error {
 	return tw.Flush()
 }
 
-// column is a further column, if there is one.
+// column returns an optional column.
 func column(there bool, text string) string {
 	if !there {
 		return ""
@@ -39,11 +39,11 @@ func column(there bool, text string) string {
 	return "\t" + text
 }
 
-// quantities that are rates, in the order in which they are looked for.
+// rates are the quantities that are rates, in order of preference.
 var quantities = []string{".iops", ".rate", ".bandwidth"}
 
-// Operations of a row that have a rate, in the order of the engine that measured
-// them, or by their names.
+// Operations returns the operations of a row that have a rate, in the engine's
+// order, or sorted by name.
 func Operations(row result.Row) []string { return operations(row.Operations, row.Metrics) }
 
 func operations[V any](named []string, metrics map[string]V) []string {
@@ -61,8 +61,8 @@ func operations[V any](named []string, metrics map[string]V) []string {
 	return slices.Sorted(maps.Keys(ops))
 }
 
-// Rate is the name of the metric that says how often an operation is done in a
-// second: <operation>.iops, or <operation>.rate where it is more than one I/O.
+// Rate returns the name of the metric for an operation's rate per second:
+// <operation>.iops, or <operation>.rate if the operation is more than one I/O.
 func Rate(row result.Row, op string) string {
 	if _, ok := row.Metrics[op+".iops"]; ok {
 		return op + ".iops"
@@ -70,11 +70,11 @@ func Rate(row result.Row, op string) string {
 	return op + ".rate"
 }
 
-// headlineOperations is how many operations a headline has room for.
+// headlineOperations is how many operations fit in a headline.
 const headlineOperations = 3
 
-// Headline is a run in one line: the first row's first operations, and the range
-// over the other rows if there are any.
+// Headline describes a run in one line: the first row's first operations, and
+// the range over the other rows if there are any.
 func Headline(s result.Summary) string {
 	if len(s.Rows) == 0 {
 		return ""
@@ -92,7 +92,7 @@ func Headline(s result.Summary) string {
 			unit = " IOPS"
 		}
 		if _, ok := first.Metrics[name]; !ok {
-			continue // a step of another operation, which has a latency alone
+			continue // a step of another operation, which has only a latency
 		}
 		low, high, p99 := math.Inf(1), 0.0, 0.0
 		for _, row := range s.Rows {
@@ -130,7 +130,8 @@ func percentile(row result.Row, op, p string) string {
 	}
 }
 
-// intervalOf is the interval of an operation's rate, or else of its bandwidth.
+// intervalOf returns the interval of an operation's rate, or else of its
+// bandwidth.
 func intervalOf(row result.Row, op string) string {
 	e, number := row.Metrics[Rate(row, op)], Number
 	if e.N == 0 {
@@ -153,18 +154,18 @@ func median(row result.Row, name string, number func(float64) string) string {
 	return number(e.Median)
 }
 
-// Number writes three significant digits with a decimal prefix: 12.3k.
+// Number formats three significant digits with a decimal prefix: 12.3k.
 func Number(v float64) string { return scaled(v, 1000, []string{"", "k", "M", "G", "T"}) }
 
-// BytesPerSecond writes a rate in binary units: 12.3 MiB/s.
+// BytesPerSecond formats a rate in binary units: 12.3 MiB/s.
 func BytesPerSecond(v float64) string {
 	return scaled(v, 1024, []string{" B/s", " KiB/s", " MiB/s", " GiB/s", " TiB/s"})
 }
 
-// Bytes writes a size in binary units: 12.3 MiB.
+// Bytes formats a size in binary units: 12.3 MiB.
 func Bytes(v float64) string { return strings.TrimSuffix(BytesPerSecond(v), "/s") }
 
-// Seconds writes a latency in the unit that fits it: 310µs.
+// Seconds formats a latency in a suitable unit: 310µs.
 func Seconds(v float64) string {
 	d := time.Duration(math.Round(v * 1e9))
 	switch {
@@ -188,7 +189,7 @@ func scaled(v, base float64, units []string) string {
 	return digits(v) + units[i]
 }
 
-// digits writes three significant digits, without an exponent.
+// digits formats three significant digits, without an exponent.
 func digits(v float64) string {
 	switch {
 	case v >= 99.95:

@@ -8,24 +8,24 @@ type Comparison struct {
 	Node     string `json:"node"`
 	Variant  string `json:"variant"`
 	Control  string `json:"control"`
-	// Metrics that both have, by their names.
+	// Metrics that both have, by name.
 	Metrics map[string]Change `json:"metrics"`
-	// Operations in the order in which the engine names them, or by their names.
+	// Operations in the engine's order, or sorted by name.
 	Operations []string `json:"operations,omitempty"`
 }
 
 // Change of a metric from the control to a variant.
 type Change struct {
 	Unit string `json:"unit"`
-	// Pairs is the number of repeats in which both have measured it. The two trials of a
-	// pair were measured one after the other, or nearly so.
+	// Pairs is the number of repeats in which both measured the metric. The two trials
+	// of a pair ran directly or almost directly one after the other.
 	Pairs int `json:"pairs"`
-	// Control and Variant are medians over the trials of the pairs.
+	// Control and Variant are the medians over the trials of the pairs.
 	Control float64 `json:"control"`
 	Variant float64 `json:"variant"`
-	// Ratio of the variant to the control; absent if a control's value is 0.
+	// Ratio of variant to control; absent if a value of the control is 0.
 	Ratio *Interval `json:"ratio,omitempty"`
-	// Difference of the variant less the control, in the metric's unit.
+	// Difference is variant minus control, in the metric's unit.
 	Difference Interval `json:"difference"`
 }
 

@@ -13,10 +13,10 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// Limits in bytes of what is read of an object, by its kind, whoever wrote it. A trial of
-// 64 jobs of fio with two operations each has some 5 MiB.
+// Limits in bytes of the objects that are read, by kind, whoever wrote them. A trial of
+// 64 fio jobs with two operations each has about 5 MiB.
 const (
-	MaxPlan          = 1 << 20 // what a ConfigMap holds
+	MaxPlan          = 1 << 20 // the limit of a ConfigMap
 	MaxTrial         = 8 << 20
 	MaxWorkerSummary = 16 << 20
 	MaxRaw           = 32 << 20
@@ -25,24 +25,25 @@ const (
 	MaxDocument = 32 << 20
 )
 
-// Limits of what a document holds. They bound the memory that it takes when it is
-// decoded: some 50 bytes for each value, beside the text.
+// Limits of a document's content. They bound the memory of the decoded document:
+// about 50 bytes for each value, besides the text.
 const (
 	maxDepth      = 16
 	maxValues     = 2_000_000
-	maxText       = 1 << 20 // a job file is stored whole
+	maxText       = 1 << 20 // a job file is one text
 	maxNumber     = 64
 	maxTrials     = 10_000
 	maxAttempts   = 1_000
 	maxName       = 253
 	maxMetrics    = 512 // of one trial
 	maxOperations = 16
-	// maxEnvironment bounds an environment's JSON: the operator keeps one for each worker.
+	// maxEnvironment bounds an environment's JSON, because the operator keeps one for each
+	// worker in memory.
 	maxEnvironment = 64 << 10
 )
 
-// RejectedError says why a document is not taken for what it should be: it is forged,
-// too large or unreadable. Trying again does not help.
+// RejectedError says why a document was rejected: it is forged, too large or
+// unreadable. Trying again does not help.
 type RejectedError struct {
 	// Kind of the document, like "worker summary".
 	Kind   string
@@ -52,11 +53,11 @@ type RejectedError struct {
 // Error names the kind and the reason.
 func (e *RejectedError) Error() string { return "the " + e.Kind + " was rejected: " + e.Reason }
 
-// Failure is what a rejected document comes to for its worker.
+// Failure returns the failure of the worker whose document was rejected.
 func (e *RejectedError) Failure() *trial.Failure {
 	return &trial.Failure{
 		Class: reason.ResultsRejected, Message: e.Error(),
-		Remedy: "see who else can write the worker's objects, then change spec.runID to run again", Err: e,
+		Remedy: "find out who else can write to the result store or to the worker's namespace, then change spec.runID to run again", Err: e,
 	}
 }
 
@@ -64,7 +65,7 @@ func rejected(kind, format string, args ...any) error {
 	return &RejectedError{Kind: kind, Reason: fmt.Sprintf(format, args...)}
 }
 
-// kinds are the documents by their schema.
+// kinds describes the documents by schema.
 var kinds = map[string]struct {
 	name  string
 	limit int
@@ -78,7 +79,7 @@ var kinds = map[string]struct {
 func Decode[D any](document []byte, schema string, d *D) error {
 	kind := kinds[schema]
 	if len(document) > kind.limit {
-		return rejected(kind.name, "it has %d bytes, and at most %d are read", len(document), kind.limit)
+		return rejected(kind.name, "it has %d bytes, the limit is %d", len(document), kind.limit)
 	}
 	if err := checkJSON(document); err != nil {
 		return rejected(kind.name, "%v", err)
@@ -90,7 +91,7 @@ func Decode[D any](document []byte, schema string, d *D) error {
 		return rejected(kind.name, "%v", err)
 	}
 	if head.Schema != schema {
-		return rejected(kind.name, "its schema is %.64q, wanted %q", head.Schema, schema)
+		return rejected(kind.name, "its schema is %.64q, expected %q", head.Schema, schema)
 	}
 	if err := json.Unmarshal(document, d); err != nil {
 		return rejected(kind.name, "%v", err)
@@ -98,12 +99,12 @@ func Decode[D any](document []byte, schema string, d *D) error {
 	return nil
 }
 
-// DecodeWorkerSummary reads a worker's summary, which must have the digest that the
-// worker's receipt names; empty: any. What it holds is bounded; whose it is,
-// CheckWorker tells. Its error is a *RejectedError.
+// DecodeWorkerSummary reads a worker's summary. The document must have the digest
+// from the worker's receipt; empty: any. It checks sizes only; CheckWorker tells
+// whether the summary belongs to the worker. Its error is a *RejectedError.
 func DecodeWorkerSummary(document []byte, digest string) (*WorkerSummary, error) {
 	if got := trial.Digest(document); digest != "" && got != digest {
-		return nil, rejected("worker summary", "its digest is %s, but the worker's receipt names %.80s", got, digest)
+		return nil, rejected("worker summary", "its digest is %s, but the worker's receipt expects %.80s", got, digest)
 	}
 	s := &WorkerSummary{}
 	if err := Decode(document, WorkerSchema, s); err != nil {
@@ -115,11 +116,11 @@ func DecodeWorkerSummary(document []byte, digest string) (*WorkerSummary, error)
 	return s, nil
 }
 
-// DecodeTrial reads a trial's document; digest as in DecodeWorkerSummary. Whose it is,
-// BelongsTo tells. Its error is a *RejectedError.
+// DecodeTrial reads a trial's document; digest as in DecodeWorkerSummary. BelongsTo
+// tells whether the document belongs to the run. Its error is a *RejectedError.
 func DecodeTrial(document []byte, digest string) (*Trial, error) {
 	if got := trial.Digest(document); digest != "" && got != digest {
-		return nil, rejected("trial", "its digest is %s, wanted %.80s", got, digest)
+		return nil, rejected("trial", "its digest is %s, expected %.80s", got, digest)
 	}
 	d := &Trial{}
 	if err := Decode(document, TrialSchema, d); err != nil {
@@ -137,11 +138,11 @@ func DecodeTrial(document []byte, digest string) (*Trial, error) {
 
 var errCut = errors.New("unexpected end of the JSON")
 
-// checkJSON goes through a document token by token, so that its size in memory is known
-// to be bounded before it is decoded.
+// checkJSON reads a document token by token, to bound its size in memory before it is
+// decoded.
 func checkJSON(document []byte) error {
 	if !utf8.Valid(document) {
-		return errors.New("it is not UTF-8")
+		return errors.New("it is not valid UTF-8")
 	}
 	decoder := json.NewDecoder(bytes.NewReader(document))
 	decoder.UseNumber()
@@ -161,7 +162,7 @@ func checkJSON(document []byte) error {
 			return err
 		}
 		if values++; values > maxValues {
-			return fmt.Errorf("it holds more than %d values", maxValues)
+			return fmt.Errorf("it has more than %d values", maxValues)
 		}
 		switch v := token.(type) {
 		case json.Delim:
@@ -172,18 +173,18 @@ func checkJSON(document []byte) error {
 			}
 		case string:
 			if len(v) > maxText {
-				return fmt.Errorf("a text has %d bytes, and at most %d are read", len(v), maxText)
+				return fmt.Errorf("one of its strings has %d bytes, the limit is %d", len(v), maxText)
 			}
 		case json.Number:
 			if len(v) > maxNumber {
-				return fmt.Errorf("a number has %d digits", len(v))
+				return fmt.Errorf("one of its numbers has %d digits, the limit is %d", len(v), maxNumber)
 			}
 		}
 		if depth > maxDepth {
-			return fmt.Errorf("it is nested deeper than %d", maxDepth)
+			return fmt.Errorf("it is nested deeper than %d levels", maxDepth)
 		}
 		if depth == 0 && decoder.More() {
-			return errors.New("there is something behind its end")
+			return errors.New("there is more text after its end")
 		}
 	}
 }
@@ -191,11 +192,11 @@ func checkJSON(document []byte) error {
 func (s *WorkerSummary) check() error {
 	switch {
 	case s.Planned < 0 || s.Planned > maxTrials || len(s.Trials) > s.Planned:
-		return fmt.Errorf("it holds %d trials of %d", len(s.Trials), s.Planned)
+		return fmt.Errorf("it reports %d of %d planned trials (limit %d)", len(s.Trials), s.Planned, maxTrials)
 	case len(s.Attempts) > maxAttempts:
-		return fmt.Errorf("it holds %d attempts", len(s.Attempts))
+		return fmt.Errorf("it has %d attempts, the limit is %d", len(s.Attempts), maxAttempts)
 	case len(s.Workloads) > maxTrials:
-		return fmt.Errorf("it holds %d workloads", len(s.Workloads))
+		return fmt.Errorf("it has %d workloads, the limit is %d", len(s.Workloads), maxTrials)
 	}
 	if err := checkNames(s.Run, s.Worker.Name, s.Worker.Node, s.Worker.Target, s.Benchmark.Name, s.Benchmark.Namespace, s.Benchmark.UID); err != nil {
 		return err
@@ -204,7 +205,7 @@ func (s *WorkerSummary) check() error {
 	for i := range s.Trials {
 		t := &s.Trials[i]
 		if seen[t.ID] {
-			return fmt.Errorf("trial %.64q is there twice", t.ID)
+			return fmt.Errorf("trial %.64q appears twice", t.ID)
 		}
 		seen[t.ID] = true
 		if err := errors.Join(checkNames(t.ID, t.Workload, t.Variant), checkMeasured(t.Outcome, t.Attempt, t.Failure, t.Metrics, t.Operations, nil)); err != nil {
@@ -214,7 +215,7 @@ func (s *WorkerSummary) check() error {
 	pools := map[trial.Cell]bool{}
 	for _, w := range s.Workloads {
 		if pools[w.Cell] {
-			return fmt.Errorf("workload %.64q is there twice", w.Workload)
+			return fmt.Errorf("workload %.64q with variant %.64q appears twice", w.Workload, w.Variant)
 		}
 		pools[w.Cell] = true
 		if err := errors.Join(checkNames(w.Workload, w.Variant), checkHistograms(w.Histograms)); err != nil {
@@ -227,7 +228,7 @@ func (s *WorkerSummary) check() error {
 		}
 	}
 	if b, err := json.Marshal(s.Environment); err != nil || len(b) > maxEnvironment {
-		return fmt.Errorf("its environment has %d bytes, and at most %d are read (%w)", len(b), maxEnvironment, err)
+		return fmt.Errorf("its environment has %d bytes, the limit is %d (%w)", len(b), maxEnvironment, err)
 	}
 	return s.Failure.Bound()
 }
@@ -237,22 +238,22 @@ var operationPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/ +-]{0,63}$
 func checkMeasured(o Outcome, attempt int, f *trial.Failure, m Metrics, operations []string, h Histograms) error {
 	switch {
 	case o != Measured && o != Failed:
-		return fmt.Errorf("its outcome is %.64q", o)
+		return fmt.Errorf("its outcome is %.64q, expected %s or %s", o, Measured, Failed)
 	case attempt < 0:
-		return fmt.Errorf("its attempt is %d", attempt)
+		return fmt.Errorf("its attempt is %d, which is negative", attempt)
 	case len(m) > maxMetrics:
-		return fmt.Errorf("it has %d metrics", len(m))
+		return fmt.Errorf("it has %d metrics, the limit is %d", len(m), maxMetrics)
 	case len(operations) > maxOperations:
-		return fmt.Errorf("it has %d operations", len(operations))
+		return fmt.Errorf("it has %d operations, the limit is %d", len(operations), maxOperations)
 	}
 	for name, metric := range m {
 		if len(name) > maxName || len(metric.Unit) > 32 {
-			return fmt.Errorf("the metric %.64q is not one of ours", name)
+			return fmt.Errorf("the name or unit of metric %.64q is too long", name)
 		}
 	}
 	for _, name := range operations {
 		if !operationPattern.MatchString(name) {
-			return fmt.Errorf("the operation %.64q is not one of ours", name)
+			return fmt.Errorf("%.64q is not a valid name of an operation", name)
 		}
 	}
 	return errors.Join(checkHistograms(h), f.Bound())
@@ -260,11 +261,11 @@ func checkMeasured(o Outcome, attempt int, f *trial.Failure, m Metrics, operatio
 
 func checkHistograms(h Histograms) error {
 	if len(h) > maxOperations {
-		return fmt.Errorf("it has %d histograms", len(h))
+		return fmt.Errorf("it has %d histograms, the limit is %d", len(h), maxOperations)
 	}
 	for name := range h {
 		if !operationPattern.MatchString(name) {
-			return fmt.Errorf("the operation %.64q is not one of ours", name)
+			return fmt.Errorf("%.64q is not a valid name of an operation", name)
 		}
 	}
 	return nil
@@ -273,17 +274,17 @@ func checkHistograms(h Histograms) error {
 func checkNames(names ...string) error {
 	for _, n := range names {
 		if len(n) > maxName {
-			return fmt.Errorf("a name has %d bytes", len(n))
+			return fmt.Errorf("one of its names has %d bytes, the limit is %d", len(n), maxName)
 		}
 	}
 	return nil
 }
 
-// CheckWorker reports whether the summary is that of the worker of the plan's run, with
-// nothing in it but trials and workloads of the plan. Its error is a *RejectedError.
+// CheckWorker returns a *RejectedError unless the summary is from this worker of the
+// plan's run and contains only trials and workloads of the plan.
 func (s *WorkerSummary) CheckWorker(p *trial.Plan, worker trial.Worker) error {
 	if s.Benchmark != p.Benchmark || s.Run != p.Run || s.Worker != worker || s.Planned != len(p.Trials) {
-		return rejected("worker summary", "it is not that of worker %s of this run", worker.Name)
+		return rejected("worker summary", "it is not from worker %s of this run", worker.Name)
 	}
 	planned := make(map[trial.Trial]bool, len(p.Trials))
 	for _, t := range p.Trials {

@@ -74,27 +74,27 @@ func TestAForgedSummaryIsRejected(t *testing.T) {
 	}{
 		"nothing":             {raw: func(string) string { return "" }, want: "unexpected end"},
 		"half of it":          {raw: func(d string) string { return d[:len(d)/2] }, want: "unexpected end"},
-		"another behind it":   {raw: func(d string) string { return d + d }, want: "behind its end"},
+		"another behind it":   {raw: func(d string) string { return d + d }, want: "after its end"},
 		"a deep nesting":      {raw: func(string) string { return deep }, want: "nested deeper"},
 		"many small values":   {raw: func(string) string { return `{"a":[` + strings.Repeat("0,", maxValues) + `0]}` }, want: "more than"},
-		"a long text":         {raw: func(string) string { return `{"a":"` + strings.Repeat("x", maxText+1) + `"}` }, want: "a text has"},
-		"a long number":       {raw: func(string) string { return `{"a":` + strings.Repeat("1", 1000) + `}` }, want: "a number has"},
-		"too large":           {raw: func(d string) string { return d + strings.Repeat(" ", MaxWorkerSummary) }, want: "at most 16777216 are read"},
+		"a long text":         {raw: func(string) string { return `{"a":"` + strings.Repeat("x", maxText+1) + `"}` }, want: "strings has"},
+		"a long number":       {raw: func(string) string { return `{"a":` + strings.Repeat("1", 1000) + `}` }, want: "numbers has"},
+		"too large":           {raw: func(d string) string { return d + strings.Repeat(" ", MaxWorkerSummary) }, want: "the limit is 16777216"},
 		"a number beyond all": {raw: func(d string) string { return strings.Replace(d, `"value":5`, `"value":1e999`, 1) }, want: "1e999"},
 		"counts that overflow": {raw: func(d string) string {
 			return strings.Replace(d, "[[1004,10]]", "[[1004,18446744073709551615],[2008,1]]", 1)
 		}, want: "overflow"},
 		"not UTF-8":                {raw: func(d string) string { return strings.Replace(d, `"lab"`, "\"\xff\"", 1) }, want: "UTF-8"},
 		"another schema":           {change: func(s *WorkerSummary) { s.Schema = TrialSchema }, want: "its schema is"},
-		"a class of 65 characters": {change: func(s *WorkerSummary) { s.Failure.Class = trial.Class("A" + strings.Repeat("a", 64)) }, want: "is no class"},
-		"a class of a trial":       {change: func(s *WorkerSummary) { s.Trials[0].Failure = &trial.Failure{Class: "no class"} }, want: "is no class"},
-		"a class that is none":     {change: func(s *WorkerSummary) { s.Failure.Class = "" }, want: "is no class"},
-		"more trials than planned": {change: func(s *WorkerSummary) { s.Planned = 1 }, want: "2 trials of 1"},
+		"a class of 65 characters": {change: func(s *WorkerSummary) { s.Failure.Class = trial.Class("A" + strings.Repeat("a", 64)) }, want: "is not a valid reason"},
+		"a class of a trial":       {change: func(s *WorkerSummary) { s.Trials[0].Failure = &trial.Failure{Class: "no class"} }, want: "is not a valid reason"},
+		"a class that is none":     {change: func(s *WorkerSummary) { s.Failure.Class = "" }, want: "is not a valid reason"},
+		"more trials than planned": {change: func(s *WorkerSummary) { s.Planned = 1 }, want: "2 of 1 planned trials"},
 		"negative counts":          {change: func(s *WorkerSummary) { s.Planned = -1 }, want: "of -1"},
-		"a trial twice":            {change: func(s *WorkerSummary) { s.Trials[1] = s.Trials[0] }, want: "is there twice"},
-		"a workload twice":         {change: func(s *WorkerSummary) { s.Workloads = append(s.Workloads, s.Workloads[0]) }, want: "is there twice"},
+		"a trial twice":            {change: func(s *WorkerSummary) { s.Trials[1] = s.Trials[0] }, want: "appears twice"},
+		"a workload twice":         {change: func(s *WorkerSummary) { s.Workloads = append(s.Workloads, s.Workloads[0]) }, want: "appears twice"},
 		"an outcome":               {change: func(s *WorkerSummary) { s.Trials[0].Outcome = "Won" }, want: "outcome"},
-		"a long name":              {change: func(s *WorkerSummary) { s.Trials[0].Workload = strings.Repeat("w", 300) }, want: "a name has"},
+		"a long name":              {change: func(s *WorkerSummary) { s.Trials[0].Workload = strings.Repeat("w", 300) }, want: "names has"},
 		"an operation":             {change: func(s *WorkerSummary) { s.Trials[0].Operations = []string{"re\nad"} }, want: "operation"},
 		"an operation's histogram": {change: func(s *WorkerSummary) { s.Workloads[0].Histograms["\x00"] = nil }, want: "operation"},
 		"many metrics": {change: func(s *WorkerSummary) {
@@ -121,7 +121,7 @@ func TestAForgedSummaryIsRejected(t *testing.T) {
 }
 
 func TestADigestIsComparedBeforeAnythingIsDecoded(t *testing.T) {
-	if _, err := DecodeWorkerSummary([]byte("{"), "sha256:other"); err == nil || !strings.Contains(err.Error(), "receipt names sha256:other") {
+	if _, err := DecodeWorkerSummary([]byte("{"), "sha256:other"); err == nil || !strings.Contains(err.Error(), "receipt expects sha256:other") {
 		t.Errorf("got %v", err)
 	}
 }

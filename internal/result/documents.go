@@ -33,18 +33,17 @@ type Metric struct {
 // Metrics are keyed by name, <operation>.<quantity>.
 type Metrics map[string]Metric
 
-// Set puts a metric.
+// Set adds or replaces a metric.
 func (m Metrics) Set(name, unit string, value float64) { m[name] = Metric{Unit: unit, Value: value} }
 
-// Percentiles that are metrics, by their names.
+// Percentiles that become metrics, by name.
 var percentiles = []struct {
 	name string
 	p    float64
 }{{"p50", 50}, {"p95", 95}, {"p99", 99}, {"p99.9", 99.9}, {"p99.99", 99.99}}
 
-// SetLatency puts the metrics of an operation's latency: mean and max, in
-// nanoseconds, as they were measured, and percentiles from the histogram if it has
-// any value.
+// SetLatency sets the latency metrics of an operation: mean and max in
+// nanoseconds, as measured, and percentiles from the histogram if it is not empty.
 func (m Metrics) SetLatency(operation string, mean, highest float64, h *histogram.Histogram) {
 	seconds := func(quantity string, ns float64) { m.Set(operation+".latency."+quantity, Seconds, ns/1e9) }
 	seconds("mean", mean)
@@ -73,7 +72,8 @@ func (h Histograms) Merge(other Histograms) {
 // Outcome of a trial.
 type Outcome string
 
-// Outcomes of a trial. A failed one has an error and no metrics that count.
+// Outcomes of a trial. A failed one has a failure, and its metrics do not
+// count.
 const (
 	Measured Outcome = "Measured"
 	Failed   Outcome = "Failed"
@@ -93,7 +93,7 @@ type Trial struct {
 	EndedAt   time.Time      `json:"endedAt"`
 	Outcome   Outcome        `json:"outcome"`
 	Failure   *trial.Failure `json:"failure,omitempty"`
-	// Tunables that were set for the trial and put back after it.
+	// Tunables that were set for the trial and restored after it.
 	Tunables []Tunable `json:"tunables,omitempty"`
 	Measurement
 }
@@ -101,13 +101,14 @@ type Trial struct {
 // Tunable is a setting of the storage during a trial.
 type Tunable struct {
 	Name string `json:"name"`
-	// On is the device or dataset; empty: the node.
+	// On is the device or dataset that the tunable belongs to; empty: the node.
 	On     string `json:"on,omitempty"`
 	Asked  string `json:"asked"`
 	Before string `json:"before"`
-	// During is what was read back when it had been set.
+	// During is the value read back after it was set.
 	During string `json:"during"`
-	// Restored says that it is what it was before, and Restoring how that came.
+	// Restored reports that the old value is in effect again, and Restoring
+	// says how that came about.
 	Restored  bool   `json:"restored"`
 	Restoring string `json:"restoring,omitempty"`
 }
@@ -118,31 +119,35 @@ type Measurement struct {
 	Metrics Metrics `json:"metrics,omitempty"`
 	// Histograms of the trial as a whole.
 	Histograms Histograms `json:"histograms,omitempty"`
-	// Operations that were measured, the one that the workload is for first. Empty:
-	// those that have a rate, by their names.
+	// Operations that were measured, the most important one first. Empty: those
+	// that have a rate, sorted by name.
 	Operations []string `json:"operations,omitempty"`
-	// Parts of the trial that the engine tells apart, such as the jobs of a fio job file.
+	// Parts of the trial that the engine distinguishes, such as the jobs of a fio job
+	// file.
 	Parts []Part `json:"parts,omitempty"`
-	// DirectIO is whether the page cache was bypassed, asked for and in effect.
+	// DirectIO tells whether direct I/O was requested and whether it was in
+	// effect.
 	DirectIO *DirectIO `json:"directIO,omitempty"`
-	// Command is the argument vector of the tool, if one was run.
+	// Command is the argument vector of the tool, if there was one.
 	Command []string `json:"command,omitempty"`
-	// Input is what the tool was given to read, such as fio's job file.
+	// Input is the tool's input, such as fio's job file.
 	Input string `json:"input,omitempty"`
-	// Stderr of the tool, its last 16 KiB. It is not a failure by itself.
+	// Stderr is the last 16 KiB of the tool's stderr. Output there does not
+	// mean a failure.
 	Stderr string `json:"stderr,omitempty"`
-	// Notes say what a reader of the numbers must know.
+	// Notes are what readers of the numbers must know.
 	Notes []string `json:"notes,omitempty"`
-	// Raw names the tool's own output in the store.
+	// Raw is the tool's own output in the store.
 	Raw *Object `json:"raw,omitempty"`
-	// RawOutput is the tool's own output, which the runner stores apart.
+	// RawOutput is the tool's own output. The runner stores it as a separate
+	// object.
 	RawOutput []byte `json:"-"`
-	// EngineCPU is CPU time of the runner's process that the engine used to measure:
-	// that of an engine which is no program of its own.
+	// EngineCPU is the CPU time that an engine without a program of its own used in
+	// the runner's process.
 	EngineCPU time.Duration `json:"-"`
 }
 
-// Part is one named part of a trial, with the numbers of that part alone.
+// Part is one named part of a trial, with the numbers of that part only.
 type Part struct {
 	Name       string     `json:"name"`
 	Metrics    Metrics    `json:"metrics"`
@@ -154,19 +159,21 @@ type DirectMode string
 
 // Modes of direct I/O in effect.
 const (
-	// Direct: the device was read and written without the page cache.
+	// Direct: I/O bypassed the page cache.
 	Direct DirectMode = "Direct"
-	// Buffered: direct I/O was not asked for.
+	// Buffered: direct I/O was not requested.
 	Buffered DirectMode = "Buffered"
-	// CachedAnyway: O_DIRECT was accepted, and the pages were in the page cache all the same.
+	// CachedAnyway: the system accepted O_DIRECT, but the pages were in the page cache
+	// anyway.
 	CachedAnyway DirectMode = "CachedAnyway"
-	// DirectRefused: open or I/O with O_DIRECT was refused.
+	// DirectRefused: the system refused open or I/O with O_DIRECT.
 	DirectRefused DirectMode = "Refused"
-	// DirectUnknown: it cannot be told from here (a ZFS ARC is not the page cache).
+	// DirectUnknown: the kernel does not tell (a ZFS ARC is not the page cache).
 	DirectUnknown DirectMode = "Unknown"
 )
 
-// DirectIO is what was asked for, what happened, and how that was seen.
+// DirectIO is what was requested, what was in effect, and the evidence for
+// that.
 type DirectIO struct {
 	Requested bool       `json:"requested"`
 	Effective DirectMode `json:"effective"`
@@ -180,7 +187,7 @@ type Object struct {
 	Digest string `json:"digest"` // sha256:…
 }
 
-// WorkerSummary is what a worker folds its trials into: workers/<worker>/summary.json.
+// WorkerSummary holds the folded trials of a worker: workers/<worker>/summary.json.
 type WorkerSummary struct {
 	Schema      string          `json:"schema"`
 	Benchmark   trial.Benchmark `json:"benchmark"`
@@ -194,7 +201,7 @@ type WorkerSummary struct {
 	Failure     *trial.Failure  `json:"failure,omitempty"`
 }
 
-// TrialSummary is a trial's headline values and where its document is.
+// TrialSummary is a trial's headline values, and where its document is.
 type TrialSummary struct {
 	trial.Trial
 	Outcome Outcome `json:"outcome"`
@@ -218,10 +225,11 @@ type Attempt struct {
 	Number    int       `json:"number"`
 	Host      string    `json:"host"`
 	StartedAt time.Time `json:"startedAt"`
-	// ResumedAfter is how many trials it found stored.
+	// ResumedAfter is the number of trials that were already stored when it
+	// began.
 	ResumedAfter int `json:"resumedAfter"`
-	// Claimed is set when a block device was found to hold nobody's data: from then on,
-	// what is on it is this worker's.
+	// Claimed reports that the worker checked that the block device holds nobody's
+	// data. From then on, the data on it is the worker's own.
 	Claimed bool `json:"claimed,omitempty"`
 }
 
@@ -242,7 +250,7 @@ type Summary struct {
 	Attempts map[string][]Attempt `json:"attempts"`
 	// Failures by worker.
 	Failures map[string]*trial.Failure `json:"failures,omitempty"`
-	// Imported is there if this is another tool's output and not a run of storagebench.
+	// Imported is present if the summary was imported from another tool's output.
 	Imported *Imported `json:"imported,omitempty"`
 }
 
@@ -256,17 +264,17 @@ type Row struct {
 	// N is the number of measured trials.
 	N       int                 `json:"n"`
 	Metrics map[string]Estimate `json:"metrics"`
-	// Operations in the order in which the engine names them, or by their names.
+	// Operations in the engine's order, or sorted by name.
 	Operations []string `json:"operations,omitempty"`
 	// Histograms of all trials, merged.
 	Histograms Histograms `json:"histograms"`
-	// HistogramsOmitted is set if the run has too many rows for all their histograms: then
-	// those of this one are in its worker's summary only.
+	// HistogramsOmitted reports that the run has too many rows to hold all histograms:
+	// those of this row are only in its worker's summary.
 	HistogramsOmitted bool `json:"histogramsOmitted,omitempty"`
 }
 
 // Estimate is a median over trials. Low and High are its 95 % interval, absent
-// where n is too small for one. Pooled is the percentile of the merged
+// if there are too few trials. Pooled is the percentile of the merged
 // histogram, for latency percentiles.
 type Estimate struct {
 	Unit   string   `json:"unit"`
@@ -293,14 +301,14 @@ type Environment struct {
 type CPU struct {
 	Model string `json:"model"`
 	Count int    `json:"count"`
-	// LimitCores is the cgroup's limit, 0 if there is none.
+	// LimitCores is the cgroup's limit; 0: no limit.
 	LimitCores float64 `json:"limitCores,omitempty"`
 }
 
 // Memory of the node.
 type Memory struct {
 	TotalBytes uint64 `json:"totalBytes"`
-	// LimitBytes is the cgroup's limit, 0 if there is none.
+	// LimitBytes is the cgroup's limit; 0: no limit.
 	LimitBytes uint64 `json:"limitBytes,omitempty"`
 }
 
@@ -313,9 +321,10 @@ type TargetEnvironment struct {
 	MountSource    string     `json:"mountSource,omitempty"`
 	SizeBytes      uint64     `json:"sizeBytes"`
 	FreeBytes      uint64     `json:"freeBytes"`
-	// Devices are the leaf disks below it; empty if none can be seen from here.
+	// Devices are the leaf disks below it; empty if none are visible from the
+	// worker.
 	Devices []Device `json:"devices"`
-	// DeviceNote says why there are none.
+	// DeviceNote says why there are none, or what else to know about them.
 	DeviceNote string `json:"deviceNote,omitempty"`
 }
 

@@ -24,14 +24,14 @@ func NewWorkerSummary(p *trial.Plan, self trial.Worker) *WorkerSummary {
 	return s
 }
 
-// Has says whether a trial was folded in.
+// Has reports whether a trial was folded in.
 func (s *WorkerSummary) Has(id string) bool {
 	return slices.ContainsFunc(s.Trials, func(t TrialSummary) bool { return t.ID == id })
 }
 
-// Fold adds a trial, which must not have been added before. A failed one counts,
-// and its numbers do not. The summary grows with trials by their headline values
-// only; histograms are merged.
+// Fold adds a trial, which must not have been added before. A failed trial is
+// listed, but its numbers do not count. Each trial adds only its headline values
+// to the summary; histograms are merged.
 func (s *WorkerSummary) Fold(d *Trial, object Object) {
 	t := TrialSummary{Trial: d.Trial, Outcome: d.Outcome, Attempt: d.Attempt, Object: object, Failure: d.Failure}
 	if d.Outcome == Measured {
@@ -55,7 +55,7 @@ func (s *WorkerSummary) Fail(err error) {
 	}
 }
 
-// Sort puts the trials in the order of the plan.
+// Sort sorts the trials in the order of the plan.
 func (s *WorkerSummary) Sort(order []trial.Trial) {
 	place := make(map[string]int, len(order))
 	for i, t := range order {
@@ -64,8 +64,8 @@ func (s *WorkerSummary) Sort(order []trial.Trial) {
 	slices.SortStableFunc(s.Trials, func(a, b TrialSummary) int { return place[a.ID] - place[b.ID] })
 }
 
-// BelongsTo says whether a document is that of a trial of the plan's run, and not
-// of another run whose objects had the same key.
+// BelongsTo reports whether a document is from a trial of the plan's run, and not
+// from another run whose objects had the same key.
 func (d *Trial) BelongsTo(p *trial.Plan, worker trial.Worker, t trial.Trial) bool {
 	return d.Benchmark == p.Benchmark && d.Run == p.Run && d.Worker == worker && d.Trial == t
 }

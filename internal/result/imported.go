@@ -1,13 +1,12 @@
 package result
 
-// Imported says that a summary was made from the output of a tool that somebody ran,
-// and what is not known of it.
+// Imported describes from which tool's output a summary was imported.
 type Imported struct {
-	// Tool is its name: fio, postmark, bonnie or iozone.
+	// Tool is the tool's name: fio, postmark, bonnie or iozone.
 	Tool string `json:"tool"`
-	// Files are what was read.
+	// Files that were read.
 	Files []ImportedFile `json:"files"`
-	// Notes say what a reader of the numbers must know.
+	// Notes are what readers of the numbers must know.
 	Notes []string `json:"notes"`
 }
 

@@ -8,10 +8,10 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// comparisons compares each variant of a worker with the control, by pairs: the trials
-// of one repeat, which the plan puts side by side, in turns that change. A drift of the
-// machine falls on both of a pair, and so cancels out. A trial that failed, or that the
-// other side has not, is in no pair.
+// comparisons compares each variant of a worker with the control, pair by pair. A pair
+// is the two trials of one repeat, which the plan puts side by side in alternating
+// order, so that a drift of the machine affects both and cancels out. A trial that
+// failed, or whose counterpart is missing, is in no pair.
 func comparisons(p *trial.Plan, worker trial.Worker, w *result.WorkerSummary) []result.Comparison {
 	if len(p.Variants) < 2 {
 		return nil
@@ -45,7 +45,7 @@ func comparisons(p *trial.Plan, worker trial.Worker, w *result.WorkerSummary) []
 	return all
 }
 
-// measured returns the trials of a cell that count, by repeat.
+// measured returns the measured trials of a cell, by repeat.
 func measured(w *result.WorkerSummary, cell trial.Cell) map[int]result.TrialSummary {
 	trials := map[int]result.TrialSummary{}
 	for _, t := range w.Trials {
@@ -101,7 +101,7 @@ func interval(values []float64) result.Interval {
 	return i
 }
 
-// union adds to all what is in more and not in it.
+// union appends to all the elements of more that it lacks.
 func union(all, more []string) []string {
 	for _, s := range more {
 		if !slices.Contains(all, s) {

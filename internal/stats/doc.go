@@ -1,8 +1,8 @@
 // Package stats turns trials into estimates. It is pure.
 //
-// The trial is the replicate: a median is over trials, and its interval is the
-// distribution-free one of order statistics, which assumes nothing but that the
-// trials are independent draws. Percentiles of latency are never averaged over
-// trials: those of the run come from the merged histograms, and beside them stand
-// the median and interval of the trials' own percentiles.
+// The trial is the replicate: medians are over trials, and their intervals are
+// the distribution-free ones of order statistics, which assume only that the
+// trials are independent. Percentiles of latency are never averaged over trials:
+// those of the run come from the merged histograms, next to the median and
+// interval of the trials' own percentiles.
 package stats

@@ -23,8 +23,8 @@ func Median(values []float64) float64 {
 // few values for that: 6 for 0.95.
 //
 // The number of values below the median is binomial(n, ½), so the k-th smallest
-// and k-th largest enclose it with probability 1 − 2·P(X < k). The largest such k
-// is taken. Source: David & Nagaraja, Order Statistics, 3rd ed., §7.1.
+// and k-th largest enclose it with probability 1 − 2·P(X < k). We take the
+// largest such k. Source: David & Nagaraja, Order Statistics, 3rd ed., §7.1.
 func MedianInterval(values []float64, confidence float64) (low, high float64, ok bool) {
 	n := len(values)
 	tail, k := 0.0, 0
@@ -43,7 +43,7 @@ func MedianInterval(values []float64, confidence float64) (low, high float64, ok
 	return s[k-1], s[n-k], true
 }
 
-// binomialHalf is P(X = k) for X ~ binomial(n, ½).
+// binomialHalf returns P(X = k) for X ~ binomial(n, ½).
 func binomialHalf(n, k int) float64 {
 	a, _ := math.Lgamma(float64(n + 1))
 	b, _ := math.Lgamma(float64(k + 1))

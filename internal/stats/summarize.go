@@ -14,17 +14,17 @@ import (
 // Confidence of every interval.
 const Confidence = 0.95
 
-// Limits of a run's summary, which is kept in memory as it grows and must stay smaller
-// than result.MaxRunSummary. A run of 1,000 workers with two rows each has some 80,000
-// metrics; a bucket of a histogram takes some 25 bytes of JSON.
+// Limits of a run's summary, which grows in memory and must stay below
+// result.MaxRunSummary. A run of 1,000 workers with two rows each has about 80,000
+// metrics; a bucket of a histogram takes about 25 bytes of JSON.
 const (
 	maxRowMetrics   = 200_000
 	maxBuckets      = 500_000
 	maxEnvironments = 16 << 20 // bytes of JSON
 )
 
-// Fold makes a run's summary of its workers' summaries, one at a time: what it keeps of a
-// worker is its rows, so that its memory is bounded by those and not by what was uploaded.
+// Fold builds a run's summary from its workers' summaries, one at a time. It keeps only a
+// worker's rows, so that they bound its memory, not the uploads.
 type Fold struct {
 	plan    *trial.Plan
 	workers map[string]trial.Worker
@@ -35,7 +35,7 @@ type Fold struct {
 	environments int
 }
 
-// part is what is kept of a worker.
+// part is what Fold keeps of a worker's summary.
 type part struct {
 	stored      int
 	rows        []result.Row
@@ -54,15 +54,15 @@ func NewFold(p *trial.Plan) *Fold {
 	return f
 }
 
-// Add folds in a worker's summary, of which nothing is kept but what the run's summary
-// needs. A worker that is not in the plan, or was added before, is an error.
+// Add folds in a worker's summary and keeps only what the run's summary needs. It
+// returns an error for a worker that is not in the plan or was added before.
 func (f *Fold) Add(w *result.WorkerSummary) error {
 	worker, ok := f.workers[w.Worker.Name]
 	if !ok {
 		return fmt.Errorf("stats: worker %.64q is not in the plan", w.Worker.Name)
 	}
 	if _, twice := f.parts[worker.Name]; twice {
-		return fmt.Errorf("stats: worker %s was added before", worker.Name)
+		return fmt.Errorf("stats: worker %s was already added", worker.Name)
 	}
 	p := part{stored: len(w.Trials), attempts: w.Attempts, failure: w.Failure, comparisons: comparisons(f.plan, worker, w)}
 	metrics := 0
@@ -78,20 +78,20 @@ func (f *Fold) Add(w *result.WorkerSummary) error {
 		p.rows = append(p.rows, row)
 	}
 	if f.metrics+metrics > maxRowMetrics {
-		return fmt.Errorf("stats: worker %s: the run has more than %d metrics", worker.Name, maxRowMetrics)
+		return fmt.Errorf("stats: worker %s: the run's summary would have more than the limit of %d metrics", worker.Name, maxRowMetrics)
 	}
 	f.metrics += metrics
 	for i := range p.rows {
-		f.omit(&p.rows[i])
+		f.omitHistograms(&p.rows[i])
 	}
-	p.environment = f.environment(w.Environment)
+	p.environment = f.addEnvironment(w.Environment)
 	f.parts[worker.Name] = p
 	return nil
 }
 
-// omit leaves out the histograms of a row for which there is no room any more. Its
-// percentiles have been taken from them.
-func (f *Fold) omit(row *result.Row) {
+// omitHistograms drops the histograms of a row when there is no more room. The
+// row's percentiles were already computed from them.
+func (f *Fold) omitHistograms(row *result.Row) {
 	buckets := 0
 	for _, h := range row.Histograms {
 		buckets += h.Buckets()
@@ -103,16 +103,16 @@ func (f *Fold) omit(row *result.Row) {
 	f.buckets += buckets
 }
 
-// environment leaves out one for which there is no room any more: it is in its worker's
-// summary.
-func (f *Fold) environment(e *result.Environment) *result.Environment {
+// addEnvironment keeps a worker's environment if there is room. If not, it is only in
+// the worker's summary.
+func (f *Fold) addEnvironment(e *result.Environment) *result.Environment {
 	if e == nil {
 		return nil
 	}
 	size := func(e *result.Environment) int {
 		b, err := json.Marshal(e)
 		if err != nil {
-			return maxEnvironments // it was JSON, so this is no number that JSON has
+			return maxEnvironments // cannot happen: it was decoded from JSON
 		}
 		return len(b)
 	}
@@ -126,7 +126,7 @@ func (f *Fold) environment(e *result.Environment) *result.Environment {
 
 // Finish returns the summary of what was added. Rows are in the order of the plan: by
 // worker, then by workload. A workload without a measured trial has no row; its failure
-// stands in Failures.
+// is in Failures.
 func (f *Fold) Finish(finishedAt time.Time) result.Summary {
 	p := f.plan
 	s := result.Summary{
@@ -157,12 +157,12 @@ func (f *Fold) Finish(finishedAt time.Time) result.Summary {
 	return s
 }
 
-// Summarize folds what the workers measured into the run's summary. A worker that is not
-// in the plan, or is there twice, is left out.
+// Summarize folds the workers' summaries into the run's. It leaves out a worker that is
+// not in the plan, and a second summary of the same worker.
 func Summarize(p *trial.Plan, workers []result.WorkerSummary, finishedAt time.Time) result.Summary {
 	f := NewFold(p)
 	for i := range workers {
-		_ = f.Add(&workers[i]) // the summary is of the others
+		_ = f.Add(&workers[i]) // the others still count
 	}
 	return f.Finish(finishedAt)
 }
@@ -183,7 +183,8 @@ func buildRow(worker trial.Worker, cell trial.Cell, w *result.WorkerSummary) (re
 			continue
 		}
 		row.N++
-		// A trial may lack one that was too fast to be measured.
+		// A trial may lack a metric of an operation that was too fast to
+		// measure.
 		row.Operations = union(row.Operations, t.Operations)
 		for name, m := range t.Metrics {
 			values[name] = append(values[name], m.Value)

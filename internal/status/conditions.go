@@ -24,29 +24,30 @@ type writer struct {
 	now        time.Time
 }
 
-// underway: the operator works on it, or waits for what needs no action.
-func (w writer) underway(why, message string) {
+// setUnderway says that the operator works on the benchmark, or waits for
+// something that needs no action.
+func (w writer) setUnderway(why, message string) {
 	w.set(v1alpha1.ConditionReady, metav1.ConditionFalse, why, message)
 	w.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, why, message)
 	w.unset(v1alpha1.ConditionStalled)
 }
 
-// blocked: it goes no further until somebody acts.
-func (w writer) blocked(why, message string) {
+// setBlocked says that the benchmark makes no progress until somebody acts.
+func (w writer) setBlocked(why, message string) {
 	w.set(v1alpha1.ConditionReady, metav1.ConditionFalse, why, message)
 	w.unset(v1alpha1.ConditionReconciling)
 	w.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, why, message)
 }
 
-// ready: the run has ended well, and nothing is left to do.
-func (w writer) ready(why, message string) {
+// setReady says that the run succeeded and nothing is left to do.
+func (w writer) setReady(why, message string) {
 	w.set(v1alpha1.ConditionReady, metav1.ConditionTrue, why, message)
 	w.unset(v1alpha1.ConditionReconciling)
 	w.unset(v1alpha1.ConditionStalled)
 }
 
-// unended takes away what is said of runs that have ended.
-func (w writer) unended() {
+// clearEnded removes the conditions of a run that has ended.
+func (w writer) clearEnded() {
 	w.unset(v1alpha1.ConditionComplete)
 	w.unset(v1alpha1.ConditionFailed)
 	w.set(v1alpha1.ConditionResultsStored, metav1.ConditionUnknown, reason.Running, "the run has not ended")
@@ -66,13 +67,14 @@ func (w writer) set(kind string, status metav1.ConditionStatus, why, message str
 
 func (w writer) unset(kind string) { meta.RemoveStatusCondition(&w.status.Conditions, kind) }
 
-// signature is the query of a URL, which in a signed one lets its reader upload.
+// signature matches the query of a URL: that of a signed URL lets its reader
+// upload.
 var signature = regexp.MustCompile(`(https?://[^\s"'?]+)\?[^\s"']+`)
 
 func withoutSignatures(message string) string { return signature.ReplaceAllString(message, "$1") }
 
-// Shorten cuts s to at most n bytes, at a character's boundary. It leaves out characters that
-// control a terminal or the direction of text: what a worker says is a tenant's word, and an
+// Shorten cuts s to at most n bytes, never inside a character. It removes characters that
+// control a terminal or the direction of text: a tenant may have written the text, and an
 // administrator reads it.
 func Shorten(s string, n int) string {
 	s = strings.Map(func(r rune) rune {

@@ -14,44 +14,46 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// ErrMayPass marks a failure that can pass without anybody's help.
-var ErrMayPass = errors.New("it may pass")
+// ErrMayPass marks a failure that can go away without anybody's help.
+var ErrMayPass = errors.New("it may go away by itself")
 
-// Outcome is what a pass came to: what is said of the benchmark until the next one.
+// Outcome is the result of a pass: what the conditions say until the next pass.
 type Outcome struct {
-	// Reason and Message of Ready; empty: what was said before stays.
+	// Reason and Message of the condition Ready; empty: unchanged.
 	Reason, Message string
-	// Stalled: it goes no further until somebody acts.
+	// Stalled reports that the benchmark makes no progress until somebody acts.
 	Stalled bool
-	// Active: the time counts, of which a run has spec.timeout.
+	// Active reports that this time counts towards spec.timeout.
 	Active bool
-	// Again is when to look again if nothing is seen to change; zero for never.
+	// Again is when to look again if no event arrives; zero: never.
 	Again time.Duration
 }
 
-// Underway is the outcome of work that goes on, or waits for what needs nobody's help.
+// Underway is the outcome of work that continues, or waits for something that needs no
+// help.
 func Underway(why, message string, again time.Duration) Outcome {
 	return Outcome{Reason: why, Message: message, Again: again}
 }
 
-// Failure is the outcome of an error: a *trial.Failure says what somebody must do, unless
-// it wraps ErrMayPass. Any other error is tried again, and said as well.
+// Failure is the outcome of an error. A *trial.Failure stalls the benchmark, because
+// somebody must act, unless it wraps ErrMayPass. After any other error the operator tries
+// again.
 func Failure(err error) Outcome {
 	failure, ok := errors.AsType[*trial.Failure](err)
 	if !ok {
-		return Outcome{Reason: reason.InternalError, Message: fmt.Sprintf("the operator tries again after an error: %v", err)}
+		return Outcome{Reason: reason.InternalError, Message: fmt.Sprintf("the operator will try again after an error: %v", err)}
 	}
 	return Outcome{Reason: string(failure.Class), Message: failure.Error(), Stalled: !errors.Is(err, ErrMayPass)}
 }
 
-// Record is what the benchmark's status tells of a NodeRestore.
+// Record is what a benchmark's conditions need to know about a NodeRestore.
 type Record struct {
 	Node    string
 	Phase   v1alpha1.RestorePhase
 	Message string
 }
 
-// Pass is all that a status is summarised from at the end of a pass.
+// Pass is the input of Summarize at the end of a pass.
 type Pass struct {
 	Generation int64
 	Now        time.Time
@@ -60,38 +62,38 @@ type Pass struct {
 	Records []Record
 }
 
-// Summarize writes the conditions. It is their only author.
+// Summarize writes the conditions. Nothing else does.
 func Summarize(s *v1alpha1.StorageBenchmarkStatus, p Pass) {
 	w := writer{status: s, generation: p.Generation, now: p.Now}
 	run := s.Run
-	keepTime(run, p)
-	tunables(w, p)
+	countActiveTime(run, p)
+	setTunablesRestored(w, p)
 	switch finished := run != nil && run.FinishedAt != nil; {
 	case finished && p.Outcome.Reason == "":
-		ended(w, run, p.Records)
+		setEnded(w, run, p.Records)
 	case p.Outcome.Reason == "":
-		w.observed()
+		w.setObserved()
 	case p.Outcome.Stalled:
-		w.blocked(p.Outcome.Reason, p.Outcome.Message)
+		w.setBlocked(p.Outcome.Reason, p.Outcome.Message)
 	default:
-		w.underway(p.Outcome.Reason, p.Outcome.Message)
+		w.setUnderway(p.Outcome.Reason, p.Outcome.Message)
 	}
 	if run == nil || run.FinishedAt == nil {
-		w.unended()
+		w.clearEnded()
 	}
 }
 
-// observed: the conditions hold for this generation too, which changed nothing that
-// they speak of.
-func (w writer) observed() {
+// setObserved makes the conditions valid for this generation too, because it
+// changed nothing that concerns them.
+func (w writer) setObserved() {
 	w.status.ObservedGeneration = w.generation
 	for i := range w.status.Conditions {
 		w.status.Conditions[i].ObservedGeneration = w.generation
 	}
 }
 
-// keepTime counts the time in which the run was active.
-func keepTime(run *v1alpha1.RunStatus, p Pass) {
+// countActiveTime adds up the time in which the run was active.
+func countActiveTime(run *v1alpha1.RunStatus, p Pass) {
 	if run == nil {
 		return
 	}
@@ -105,7 +107,7 @@ func keepTime(run *v1alpha1.RunStatus, p Pass) {
 	}
 }
 
-// Active is for how long a run has been active.
+// Active returns how long a run has been active.
 func Active(run *v1alpha1.RunStatus, now time.Time) time.Duration {
 	total := time.Duration(0)
 	if run.ActiveFor != nil {
@@ -117,37 +119,37 @@ func Active(run *v1alpha1.RunStatus, now time.Time) time.Duration {
 	return total
 }
 
-// tunables keeps the condition TunablesRestored true to the records. A benchmark that has
-// never changed a setting has none.
-func tunables(w writer, p Pass) {
+// setTunablesRestored sets the condition TunablesRestored from the records. A benchmark
+// that has never changed a setting does not get one.
+func setTunablesRestored(w writer, p Pass) {
 	known := meta.FindStatusCondition(w.status.Conditions, v1alpha1.ConditionTunablesRestored) != nil
 	if len(p.Records) == 0 {
 		if known {
-			w.set(v1alpha1.ConditionTunablesRestored, metav1.ConditionTrue, reason.Restored, "every setting is what it was before")
+			w.set(v1alpha1.ConditionTunablesRestored, metav1.ConditionTrue, reason.Restored, "every setting has its old value again")
 		}
 		return
 	}
-	why, message := worst(p.Records)
+	why, message := describeWorst(p.Records)
 	w.set(v1alpha1.ConditionTunablesRestored, metav1.ConditionFalse, why, message)
 }
 
-// words for the phases of records, the worst first.
+// phases are the messages for the phases of records, the worst phase first.
 var phases = []struct {
 	phase        v1alpha1.RestorePhase
 	why, message string
 }{
-	{v1alpha1.RestoreFailed, reason.TunablesNotRestored, "settings could not be put back, and it is tried again, on %s"},
-	{v1alpha1.RestoreNodeAway, reason.NodeAway, "settings will be put back when the node is ready again, on %s"},
-	{v1alpha1.RestoreRunning, reason.Restoring, "a Job of the operator puts the settings back on %s"},
-	{v1alpha1.RestoreAbandoned, reason.GivenUp, "an administrator has given up the settings of %s"},
-	{v1alpha1.RestoreGone, reason.NodeGone, "deleted or installed anew before its settings were put back: %s"},
-	{v1alpha1.RestoreInUse, reason.Changed, "a worker measures with changed settings on %s"},
-	{"", reason.Changed, "a worker measures with changed settings on %s"},
+	{v1alpha1.RestoreFailed, reason.TunablesNotRestored, "settings could not be restored, the operator will try again: %s"},
+	{v1alpha1.RestoreNodeAway, reason.NodeAway, "settings will be restored when the node is ready again: %s"},
+	{v1alpha1.RestoreRunning, reason.Restoring, "a Job of the operator is restoring the settings of %s"},
+	{v1alpha1.RestoreAbandoned, reason.GivenUp, "an administrator gave up restoring the settings of %s"},
+	{v1alpha1.RestoreGone, reason.NodeGone, "the node was deleted or reinstalled before its settings were restored: %s"},
+	{v1alpha1.RestoreInUse, reason.Changed, "a worker is measuring with changed settings on %s"},
+	{"", reason.Changed, "a worker is measuring with changed settings on %s"},
 }
 
-// worst says what is to be said of the records: of the worst phase, the nodes and the
-// first of their messages.
-func worst(records []Record) (why, message string) {
+// describeWorst returns the reason and message for the worst phase among the records:
+// its nodes and the first of their messages.
+func describeWorst(records []Record) (why, message string) {
 	for _, words := range phases {
 		var nodes []string
 		detail := ""
@@ -170,12 +172,12 @@ func worst(records []Record) (why, message string) {
 	return reason.Changed, ""
 }
 
-// ended writes the conditions of a run that has ended, from what is recorded of it.
-func ended(w writer, run *v1alpha1.RunStatus, records []Record) {
+// setEnded writes the conditions of a run that has ended.
+func setEnded(w writer, run *v1alpha1.RunStatus, records []Record) {
 	stored := run.TrialsStored >= run.TrialsPlanned
-	storedMessage := fmt.Sprintf("%d of %s are stored, and the run's summary.json", run.TrialsStored, Count(run.TrialsPlanned, "trial"))
-	if failure := ofRun(run); failure != nil {
-		stored, storedMessage = false, fmt.Sprintf("%d of %s are stored, and the run's summary.json is not: %s",
+	storedMessage := fmt.Sprintf("%d of %s and the run's summary.json are stored", run.TrialsStored, Count(run.TrialsPlanned, "trial"))
+	if failure := wholeRunFailure(run); failure != nil {
+		stored, storedMessage = false, fmt.Sprintf("%d of %s are stored, but not the run's summary.json: %s",
 			run.TrialsStored, Count(run.TrialsPlanned, "trial"), failure.Message)
 	}
 	if stored {
@@ -183,17 +185,17 @@ func ended(w writer, run *v1alpha1.RunStatus, records []Record) {
 	} else {
 		w.set(v1alpha1.ConditionResultsStored, metav1.ConditionFalse, reason.ResultsNotStored, storedMessage)
 	}
-	why, message := reason.Finished, fmt.Sprintf("%s of %s were measured in %s", Count(run.TrialsStored, "trial"), Count(run.WorkersTotal, "worker"), took(run))
+	why, message := reason.Finished, fmt.Sprintf("measured %s of %s in %s", Count(run.TrialsStored, "trial"), Count(run.WorkersTotal, "worker"), runDuration(run))
 	failed := run.WorkersFailed > 0 || len(run.Failures) > 0
 	if failed {
-		first := v1alpha1.WorkerFailure{Reason: reason.InternalError, Message: "see summary.json in the result store"}
+		first := v1alpha1.WorkerFailure{Reason: reason.InternalError, Message: "the failures are in summary.json in the result store"}
 		if len(run.Failures) > 0 {
 			first = run.Failures[0]
 		}
 		why = first.Reason
 		message = first.Message
 		if run.WorkersFailed > 0 {
-			message = fmt.Sprintf("worker %s: %s (%d of %s failed; %d of %s are stored)", first.Worker, Shorten(first.Message, maxMessage-200),
+			message = fmt.Sprintf("worker %s: %s (%d of %s failed; %d of %s stored)", first.Worker, Shorten(first.Message, maxMessage-200),
 				run.WorkersFailed, Count(run.WorkersTotal, "worker"), run.TrialsStored, Count(run.TrialsPlanned, "trial"))
 		}
 		w.set(v1alpha1.ConditionFailed, metav1.ConditionTrue, why, message)
@@ -202,24 +204,25 @@ func ended(w writer, run *v1alpha1.RunStatus, records []Record) {
 		w.set(v1alpha1.ConditionComplete, metav1.ConditionTrue, why, message)
 		w.unset(v1alpha1.ConditionFailed)
 	}
-	restoring, restoreMessage := worst(records)
+	restoring, restoreMessage := describeWorst(records)
 	switch pending := pendingRecords(records); {
 	case pending && restoring == reason.TunablesNotRestored:
-		w.blocked(restoring, restoreMessage)
+		w.setBlocked(restoring, restoreMessage)
 	case pending && restoring == reason.Restoring:
-		// For a moment: the worker has ended, and a Job looks at its node.
-		w.underway(restoring, "the run has ended; "+restoreMessage)
+		// This lasts a moment: the worker has ended, and a Job checks its node.
+		w.setUnderway(restoring, "the run has ended; "+restoreMessage)
 	case failed:
-		w.blocked(why, message)
+		w.setBlocked(why, message)
 	case pending:
-		w.underway(restoring, "the run has ended; "+restoreMessage)
+		w.setUnderway(restoring, "the run has ended; "+restoreMessage)
 	default:
-		w.ready(why, message)
+		w.setReady(why, message)
 	}
 }
 
-// ofRun is the failure of the run as a whole, which ended it before its summary was stored.
-func ofRun(run *v1alpha1.RunStatus) *v1alpha1.WorkerFailure {
+// wholeRunFailure returns the failure that ended the run as a whole before its summary was
+// stored, or nil.
+func wholeRunFailure(run *v1alpha1.RunStatus) *v1alpha1.WorkerFailure {
 	for i := range run.Failures {
 		if run.Failures[i].Worker == WholeRun {
 			return &run.Failures[i]
@@ -228,7 +231,7 @@ func ofRun(run *v1alpha1.RunStatus) *v1alpha1.WorkerFailure {
 	return nil
 }
 
-// pendingRecords reports whether a node will still be restored.
+// pendingRecords reports whether the operator still has to restore a node.
 func pendingRecords(records []Record) bool {
 	for _, r := range records {
 		if !r.Phase.Over() {
@@ -238,14 +241,14 @@ func pendingRecords(records []Record) bool {
 	return false
 }
 
-func took(run *v1alpha1.RunStatus) time.Duration {
+func runDuration(run *v1alpha1.RunStatus) time.Duration {
 	if run.StartedAt == nil || run.FinishedAt == nil {
 		return 0
 	}
 	return run.FinishedAt.Sub(run.StartedAt.Time).Round(time.Second)
 }
 
-// Count is "1 trial" or "2 trials".
+// Count returns "1 trial" or "2 trials".
 func Count(n int32, thing string) string {
 	if n == 1 {
 		return "1 " + thing

@@ -6,7 +6,7 @@ import (
 	"storagebench.io/storagebench/internal/result"
 )
 
-// Rows reads a status's rows back as those of a summary, for package report.
+// Rows converts a status's rows to those of a summary, for package report.
 func Rows(status v1alpha1.StorageBenchmarkStatus) []result.Row {
 	var rows []result.Row
 	for _, s := range status.Summary {
@@ -40,7 +40,7 @@ func Rows(status v1alpha1.StorageBenchmarkStatus) []result.Row {
 	return rows
 }
 
-// Comparisons reads a status's comparisons back as those of a summary, for package report.
+// Comparisons converts a status's comparisons to those of a summary, for package report.
 func Comparisons(status v1alpha1.StorageBenchmarkStatus) []result.Comparison {
 	var all []result.Comparison
 	for _, row := range status.Comparisons {

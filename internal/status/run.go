@@ -8,7 +8,7 @@ import (
 	"storagebench.io/storagebench/internal/progress"
 )
 
-// maxFailures is the number of failed workers that a status tells of, as in the API's schema.
+// maxFailures is the number of failures that a status lists, as in the API's schema.
 const maxFailures = 8
 
 // End is how a worker ended.
@@ -16,13 +16,14 @@ type End struct {
 	// Position of the worker in the plan.
 	Position     int
 	Worker, Node string
-	// Stored is the number of its trials that are in the result store.
+	// Stored is the number of its trials in the result store.
 	Stored int32
-	// Reason is empty if it measured every trial.
+	// Reason is empty if the worker measured every trial.
 	Reason, Message string
 }
 
-// EndWorker records a worker's end. A worker's end is recorded once.
+// EndWorker records a worker's end. It does nothing if the end is already
+// recorded.
 func EndWorker(run *v1alpha1.RunStatus, e End) {
 	ended := progress.ParseSet(run.Ended)
 	if ended.Has(e.Position) {
@@ -40,12 +41,12 @@ func EndWorker(run *v1alpha1.RunStatus, e End) {
 	setProgress(run)
 }
 
-// WholeRun stands for the worker in the failure of a run as a whole. No worker has the name,
-// as a worker's has a dot.
+// WholeRun replaces the worker's name in a failure of the run as a whole. No worker has
+// this name, because those contain a dot.
 const WholeRun = "run"
 
-// Fail adds a failure to those that the status tells of, if there is room. For that of the
-// run as a whole there always is.
+// Fail adds a failure to the status, if there is room. There is always room for that of
+// the run as a whole.
 func Fail(run *v1alpha1.RunStatus, e End) {
 	if e.Worker == WholeRun && len(run.Failures) >= maxFailures {
 		run.Failures = run.Failures[:maxFailures-1]
@@ -57,8 +58,9 @@ func Fail(run *v1alpha1.RunStatus, e End) {
 	}
 }
 
-// SetCurrent records which worker runs or is waited for; an empty name is none. What
-// another one had stored counts again when it runs again.
+// SetCurrent records the worker that runs or that the run waits for; an empty name
+// means none. The trials that another worker stored are counted again when it runs
+// again.
 func SetCurrent(run *v1alpha1.RunStatus, worker, node string) {
 	if run.Current != nil && run.Current.Worker == worker {
 		return
@@ -83,14 +85,14 @@ func SetStored(run *v1alpha1.RunStatus, stored int32) {
 	setProgress(run)
 }
 
-// SetTotals records how many trials are stored: none when a run begins, and what was found
-// when all results were read at its end.
+// SetTotals records how many trials are stored: none when a run begins, and those found in
+// the store at its end.
 func SetTotals(run *v1alpha1.RunStatus, stored int32) {
 	run.TrialsStored = stored
 	setProgress(run)
 }
 
-// AddNote adds a note, if there is room and it is not there already.
+// AddNote adds a note, unless there is no room or the status already has it.
 func AddNote(run *v1alpha1.RunStatus, note string) {
 	note = Shorten(note, 512)
 	if !slices.Contains(run.Notes, note) && len(run.Notes) < 8 {

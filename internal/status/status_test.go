@@ -70,7 +70,7 @@ func TestAFailedRunNamesTheFirstFailureAndCountsTheRest(t *testing.T) {
 	s := &v1alpha1.StorageBenchmarkStatus{Run: run}
 	Summarize(s, Pass{Generation: 1, Now: noon})
 	c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionFailed)
-	if c == nil || c.Reason != "NoSpace" || c.Message != "worker fast.b: the target is full (1 of 2 workers failed; 18 of 24 trials are stored)" {
+	if c == nil || c.Reason != "NoSpace" || c.Message != "worker fast.b: the target is full (1 of 2 workers failed; 18 of 24 trials stored)" {
 		t.Errorf("%+v", c)
 	}
 	if got, want := conditions(s), "Ready=False/NoSpace Stalled=True/NoSpace Failed=True/NoSpace ResultsStored=False/ResultsNotStored"; got != want {
@@ -80,7 +80,7 @@ func TestAFailedRunNamesTheFirstFailureAndCountsTheRest(t *testing.T) {
 	run.WorkersDone, run.WorkersFailed, run.Failures, run.TrialsStored = 2, 0, nil, 24
 	Summarize(s, Pass{Generation: 1, Now: noon})
 	c = meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
-	if want := "24 trials of 2 workers were measured in 1m30s"; c.Message != want {
+	if want := "measured 24 trials of 2 workers in 1m30s"; c.Message != want {
 		t.Errorf("got %q, want %q", c.Message, want)
 	}
 }

@@ -13,11 +13,11 @@ import (
 	"storagebench.io/storagebench/internal/result"
 )
 
-// MaxRows is the number of rows a status holds: about 1 KiB each, and 5 KiB at most, far below what
-// etcd keeps of an object. It is the limit in the API's schema.
+// MaxRows is the number of rows in a status: about 1 KiB each, 5 KiB at most, which is far
+// below etcd's limit for an object. It is also the limit in the API's schema.
 const MaxRows = 64
 
-// MaxOperations is the number of operations of a row that a status holds.
+// MaxOperations is the number of operations of a row in a status.
 const MaxOperations = 16
 
 // Summary writes the summary's rows and headline into the status.
@@ -45,7 +45,7 @@ func Summary(status *v1alpha1.StorageBenchmarkStatus, s result.Summary) {
 	}
 }
 
-// MaxChanges is the number of metrics of a comparison that a status holds.
+// MaxChanges is the number of metrics of a comparison in a status.
 const MaxChanges = 16
 
 func comparison(c result.Comparison) v1alpha1.ComparisonRow {
@@ -79,20 +79,20 @@ func interval(median float64, low, high *float64) *v1alpha1.Estimate {
 	return e
 }
 
-// quantity keeps three digits at least, and of what is below 1000 three decimals.
+// quantity keeps at least three digits, and three decimals below 1000.
 func quantity(v float64) resource.Quantity {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return resource.Quantity{}
 	}
 	if small := math.Abs(v); small > 0 && small < 0.1 {
-		// Such as a latency in seconds: nanoseconds are the least a quantity can hold.
+		// For example a latency in seconds. A quantity cannot be finer than 1n.
 		unit := math.Pow(10, max(math.Floor(math.Log10(small))-2, -9))
 		return *resource.NewScaledQuantity(int64(math.Round(math.Round(v/unit)*unit*1e9)), resource.Nano)
 	}
 	if math.Abs(v) < 1000 {
 		return *resource.NewMilliQuantity(int64(math.Round(v*1000)), resource.DecimalSI)
 	}
-	// DecimalExponent would be shorter, but 12345 is what people read.
+	// DecimalExponent would be shorter, but people read 12345 more easily.
 	q, err := resource.ParseQuantity(strconv.FormatFloat(math.Round(v), 'f', 0, 64))
 	if err != nil {
 		return resource.Quantity{}
@@ -100,7 +100,7 @@ func quantity(v float64) resource.Quantity {
 	return q
 }
 
-// latency takes the percentiles of the merged histogram.
+// latency returns the percentiles of the merged histogram.
 func latency(row result.Row, op string) *v1alpha1.LatencySummary {
 	h := row.Histograms[op]
 	if h == nil || h.Count() == 0 {

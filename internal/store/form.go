@@ -14,8 +14,8 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// NewForm makes the request that uploads an object by its signed form. The server
-// verifies the body's SHA-256.
+// NewForm builds the request that uploads an object with its signed form. The
+// server verifies the body's SHA-256.
 func NewForm(ctx context.Context, post *trial.Post, key string, body []byte, more map[string]string) (*http.Request, error) {
 	policy, err := post.Policy(key)
 	if err != nil {
@@ -46,7 +46,7 @@ func NewForm(ctx context.Context, post *trial.Post, key string, body []byte, mor
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, post.URL, bytes.NewReader(form.Bytes()))
 	if err != nil {
-		return nil, fmt.Errorf("store: put %s: the form's URL cannot be parsed", key)
+		return nil, fmt.Errorf("store: put %s: cannot parse the form's URL", key)
 	}
 	request.Header.Set("Content-Type", w.FormDataContentType())
 	return request, nil

@@ -8,8 +8,8 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// NewGrant signs the grant of a worker: its own objects, of the sizes that are read of
-// them, and no others.
+// NewGrant signs the grant of a worker: for its own objects only, and up to the sizes
+// that readers accept.
 func NewGrant(ctx context.Context, signer Signer, p *trial.Plan, worker string, valid time.Duration, now time.Time) (*trial.Grant, error) {
 	keys := p.Keys()
 	limits := map[string]int{keys.WorkerSummary(worker): result.MaxWorkerSummary}

@@ -11,7 +11,7 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// Errors that implementations wrap, so that a caller can tell what to say.
+// Errors that implementations wrap, so that a caller can distinguish them.
 var (
 	ErrNotFound    = errors.New("no such object")
 	ErrNoBucket    = errors.New("no such bucket")
@@ -23,7 +23,7 @@ var (
 	ErrTooLarge    = errors.New("the object is too large")
 )
 
-// Temporary says whether trying again later can help.
+// Temporary reports whether trying again later can help.
 func Temporary(err error) bool {
 	if err == nil {
 		return false
@@ -38,38 +38,39 @@ func Temporary(err error) bool {
 
 // Objects reads and writes single objects.
 type Objects interface {
-	// Put stores body under key, whole or not at all; the store verifies a
-	// checksum of it. Putting the same key again replaces the object.
+	// Put stores body under key, completely or not at all. The store verifies
+	// its checksum. Putting the same key again replaces the object.
 	Put(ctx context.Context, key string, body []byte) error
-	// Get returns the object's content, or an error that wraps ErrNotFound. It reads no
-	// more than any document may have, as GetLimited with result.MaxDocument.
+	// Get returns the object's content, or an error that wraps ErrNotFound. It is
+	// GetLimited with result.MaxDocument.
 	Get(ctx context.Context, key string) ([]byte, error)
-	// GetLimited is Get for an object that should have at most limit bytes: of a larger
-	// one it reads limit+1, whatever the store says of its size, and returns an error that
+	// GetLimited returns the content of an object of at most limit bytes. Of a larger one
+	// it reads limit+1 bytes, whatever size the store reports, and returns an error that
 	// wraps ErrTooLarge.
 	GetLimited(ctx context.Context, key string, limit int) ([]byte, error)
 }
 
-// Store can list as well.
+// Store is Objects that can also be listed.
 type Store interface {
 	Objects
 	// List returns the keys below prefix, which ends with a slash, in any order.
 	List(ctx context.Context, prefix string) ([]string, error)
 }
 
-// ReadLimited reads at most limit bytes; one more is an error that wraps ErrTooLarge. What
-// it allocates grows with what it has read.
+// ReadLimited reads at most limit bytes. If there is more, it returns an error that wraps
+// ErrTooLarge. It allocates only as much as it reads.
 func ReadLimited(r io.Reader, limit int) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
 	if err == nil && len(body) > limit {
-		return nil, fmt.Errorf("%w: at most %d bytes are read of it", ErrTooLarge, limit)
+		return nil, fmt.Errorf("%w: the limit is %d bytes", ErrTooLarge, limit)
 	}
 	return body, err
 }
 
-// Signer allows others one request on one object each.
+// Signer signs requests that let others access single objects.
 type Signer interface {
-	// SignUploads allows the upload of objects, each of at most so many bytes.
+	// SignUploads allows uploading these objects; limits maps each key to the
+	// largest size in bytes.
 	SignUploads(ctx context.Context, limits map[string]int, valid time.Duration) (trial.Uploads, error)
 	SignGet(ctx context.Context, key string, valid time.Duration) (string, error)
 }

@@ -1,6 +1,5 @@
-// Package suggest words what a user should write instead: the name that a misspelt one
-// was meant to be, the choices that there are, and counts in singular and plural. It is
-// pure.
+// Package suggest writes remedies for users: the name that a misspelt one resembles,
+// the possible choices, and counts in singular and plural. It is pure.
 package suggest
 
 import (
@@ -8,11 +7,12 @@ import (
 	"strings"
 )
 
-// maxListed is how many choices still read as a list beside a suggestion.
+// maxListed is the largest number of choices that a remedy lists next to a
+// suggestion.
 const maxListed = 12
 
-// Remedy says what to write instead of a value that is not among the choices. It is the
-// remedy of every enumerated value, and the only place of the message that lists them.
+// Remedy says what to write instead of a value that is not one of the choices. Messages
+// leave it to Remedy to list the choices, so that they appear once.
 func Remedy(given string, choices []string) string {
 	near := Nearest(given, choices)
 	switch {
@@ -27,7 +27,7 @@ func Remedy(given string, choices []string) string {
 	}
 }
 
-// Count is a number with its noun: 1 trial, 2 trials, 0 directories.
+// Count returns a number with its noun: 1 trial, 2 trials, 0 directories.
 func Count[N ~int | ~int32 | ~int64 | ~uint | ~uint32 | ~uint64](n N, noun string) string {
 	if n != 1 {
 		noun = plural(noun)
@@ -35,7 +35,7 @@ func Count[N ~int | ~int32 | ~int64 | ~uint | ~uint32 | ~uint64](n N, noun strin
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// plural covers the regular nouns of English.
+// plural returns the plural of a regular English noun.
 func plural(noun string) string {
 	stem, y := strings.CutSuffix(noun, "y")
 	switch {
@@ -48,11 +48,11 @@ func plural(noun string) string {
 	}
 }
 
-// maxName bounds the work for a name that nobody misspelt.
+// maxName bounds the work for a name that is too long to be a misspelling.
 const maxName = 64
 
-// Nearest returns the candidate with the smallest edit distance to name, if that
-// is small enough for a misspelling, and "" otherwise. The first of several wins.
+// Nearest returns the candidate with the smallest edit distance to name, or "" if
+// that is too large for a misspelling. The first of several equals wins.
 func Nearest(name string, candidates []string) string {
 	if len(name) > maxName {
 		return ""
@@ -66,8 +66,8 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// distance is the Levenshtein distance in which two neighbours that changed places
-// count once.
+// distance returns the Levenshtein distance, with a swap of two neighbouring
+// letters counted as one change.
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

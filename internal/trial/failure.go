@@ -9,8 +9,8 @@ import (
 	"storagebench.io/storagebench/api/reason"
 )
 
-// Class says what kind of failure it was: a word of package reason, as the operator
-// uses the classes as reasons of conditions.
+// Class is the kind of a failure: one of the words of package reason, because the
+// operator uses classes as reasons of conditions.
 type Class string
 
 // Failure is an error with a class, the field of the spec that it is about, and
@@ -43,23 +43,24 @@ func (f *Failure) Error() string {
 // Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Limits of a failure that somebody else has written.
+// Limits in bytes for the texts of a failure that another program wrote.
 const (
 	maxMessage = 2048
 	maxWords   = 512
 )
 
-// classPattern is the shape of a class, as that of a condition's reason.
+// classPattern is what a class looks like, the same as a condition's reason.
 var classPattern = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,63}$`)
 
-// Bound cuts the texts of a failure that somebody else may have written to what a status
-// holds, and returns an error if its class has not the shape of one. nil is no failure.
+// Bound shortens the texts of a failure that another program may have written to what
+// fits a status. It returns an error if the class does not match classPattern. f may be
+// nil.
 func (f *Failure) Bound() error {
 	if f == nil {
 		return nil
 	}
 	if !classPattern.MatchString(string(f.Class)) {
-		return fmt.Errorf("a failure's class is %.64q, which is no class", f.Class)
+		return fmt.Errorf("failure.class %.64q is not a valid reason: expected letters and digits, with a capital first, and at most 64 characters", f.Class)
 	}
 	f.Message, f.Remedy = truncate(f.Message, maxMessage), truncate(f.Remedy, maxWords)
 	f.Field, f.Workload = truncate(f.Field, maxWords), truncate(f.Workload, maxWords)
@@ -74,19 +75,20 @@ func AsFailure(err error) *Failure {
 	return &Failure{Class: reason.InternalError, Message: err.Error(), Err: err}
 }
 
-// LosesData refuses a setting that can lose data and that the variant does not accept.
+// LosesData is the failure of a variant that sets a value which can lose data without
+// accepting that.
 func LosesData(variant, name, value, why string) *Failure {
 	return &Failure{
 		Class: reason.InvalidSpec, Field: "spec.variants[" + variant + "].acceptDataLoss",
 		Message: fmt.Sprintf("%s=%s can lose data: %s", name, value, why),
-		Remedy:  "set acceptDataLoss: true if nothing on this storage is needed, or choose another value",
+		Remedy:  "set acceptDataLoss: true if you do not need the data on this storage, or choose another value",
 	}
 }
 
 // ReceiptSchema is the version of the Receipt.
 const ReceiptSchema = "storagebench.io/receipt.v1"
 
-// MaxReceipt is the size in bytes that Kubernetes keeps of a termination message.
+// MaxReceipt is how many bytes of a termination message Kubernetes keeps.
 const MaxReceipt = 4096
 
 // Receipt is a worker's termination message.
@@ -100,15 +102,15 @@ type Receipt struct {
 	Planned       int    `json:"planned"`
 	// Stored counts the trials whose documents are in the store.
 	Stored int `json:"stored"`
-	// Restored says that every setting of the node is what it was before, and that
-	// the node's journal is empty.
+	// Restored reports that every setting of the node has its old value again and
+	// that the node's journal is empty.
 	Restored bool `json:"restored,omitempty"`
 	// Failure is the first failure, or nil if every trial was measured and stored.
 	Failure *Failure `json:"failure,omitempty"`
 }
 
-// Encode returns the receipt's JSON, in at most MaxReceipt bytes: a message that
-// is too long is cut.
+// Encode returns the receipt's JSON in at most MaxReceipt bytes. It shortens a
+// message that is too long.
 func (r Receipt) Encode() ([]byte, error) {
 	r.Schema = ReceiptSchema
 	b, err := json.Marshal(r)
@@ -126,25 +128,25 @@ func (r Receipt) Encode() ([]byte, error) {
 
 var digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// DecodeReceipt reads a termination message. It is untrusted input: whoever can run a
-// program in the Pod can write it. What it returns is bounded and consistent in itself;
-// whether it is the right worker's, Check tells.
+// DecodeReceipt reads a termination message. The message is untrusted: whoever can run
+// a program in the Pod can write it. The receipt returned is bounded and consistent in
+// itself; Check tells whether it is from the expected worker.
 func DecodeReceipt(message string) (*Receipt, error) {
 	if len(message) > MaxReceipt {
-		return nil, fmt.Errorf("receipt: %d bytes are more than a termination message holds", len(message))
+		return nil, fmt.Errorf("receipt: it has %d bytes, the limit is %d", len(message), MaxReceipt)
 	}
 	r := &Receipt{}
 	if err := json.Unmarshal([]byte(message), r); err != nil {
 		return nil, fmt.Errorf("receipt: %w", err)
 	}
 	if r.Schema != ReceiptSchema {
-		return nil, fmt.Errorf("receipt: its schema is %.64q, and this program reads %q", r.Schema, ReceiptSchema)
+		return nil, fmt.Errorf("receipt: its schema is %.64q, expected %q", r.Schema, ReceiptSchema)
 	}
 	switch {
 	case r.Planned < 0 || r.Stored < 0 || r.Stored > r.Planned:
-		return nil, fmt.Errorf("receipt: it counts %d of %d trials", r.Stored, r.Planned)
+		return nil, fmt.Errorf("receipt: it reports %d stored of %d planned trials, which is impossible", r.Stored, r.Planned)
 	case r.SummaryDigest != "" && !digestPattern.MatchString(r.SummaryDigest):
-		return nil, fmt.Errorf("receipt: %.80q is no digest", r.SummaryDigest)
+		return nil, fmt.Errorf("receipt: summaryDigest %.80q is not a SHA-256 digest", r.SummaryDigest)
 	}
 	if err := r.Failure.Bound(); err != nil {
 		return nil, fmt.Errorf("receipt: %w", err)
@@ -152,18 +154,18 @@ func DecodeReceipt(message string) (*Receipt, error) {
 	return r, nil
 }
 
-// Check returns an error unless the receipt is that of a worker of the plan's run.
+// Check returns an error unless the receipt is from this worker of the plan's run.
 func (r *Receipt) Check(p *Plan, worker string) error {
-	// A worker that could not take its plan knows no run.
+	// A worker that could not read its plan does not know the run's ID.
 	withoutPlan := r.Run == "" && r.Planned == 0 && r.Failure != nil
 	if withoutPlan && r.Worker == worker {
 		return nil
 	}
 	if r.Run != p.Run || r.Worker != worker {
-		return fmt.Errorf("receipt: it is of worker %.64q of run %.64q, not of worker %q of run %q", r.Worker, r.Run, worker, p.Run)
+		return fmt.Errorf("receipt: it is from worker %.64q of run %.64q, expected worker %q of run %q", r.Worker, r.Run, worker, p.Run)
 	}
 	if r.Planned != len(p.Trials) {
-		return fmt.Errorf("receipt: it counts %d of %d trials, but the plan has %d", r.Stored, r.Planned, len(p.Trials))
+		return fmt.Errorf("receipt: it reports %d planned trials, but the plan has %d", r.Planned, len(p.Trials))
 	}
 	return nil
 }
@@ -172,7 +174,7 @@ func truncate(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	for n > 0 && s[n]&0xc0 == 0x80 { // not inside a UTF-8 sequence
+	for n > 0 && s[n]&0xc0 == 0x80 { // never cut inside a UTF-8 sequence
 		n--
 	}
 	return s[:n] + "…"

@@ -14,15 +14,16 @@ import (
 // Grant is what a worker may do with the result store, and until when.
 type Grant struct {
 	Expires time.Time `json:"expires"`
-	// CABundle holds PEM certificates that sign the store's, if not the system's.
+	// CABundle holds the PEM certificates of the authority that signed the
+	// store's certificate; empty: the system's authorities.
 	CABundle []byte  `json:"caBundle,omitempty"`
 	Uploads  Uploads `json:"uploads"`
 	// Get maps an object key to a URL that is signed for reading it.
 	Get map[string]string `json:"get"`
 }
 
-// Uploads are what may be uploaded. Either Post holds it, and the store refuses any other
-// key and any object that is larger than its limit; or, with a store that takes no signed
+// Uploads are the objects that the worker may upload. With Post, the store refuses any
+// other key and any object above its limit. With a store that does not accept signed
 // forms, Put maps an object key to a URL that is signed for a PUT of any size.
 type Uploads struct {
 	Post *Post             `json:"post,omitempty"`
@@ -39,9 +40,9 @@ func (u Uploads) Keys() []string {
 	return keys
 }
 
-// Post are forms that upload one object each (S3: POST Object). All that they have in
-// common is here once, so that the forms of 500 trials fit a Secret; what was signed is
-// made of it again by Policy.
+// Post holds signed forms that upload one object each (S3: POST Object). What the forms
+// have in common stands here once, so that those of 500 trials fit in a Secret; Policy
+// builds the signed text of a form again.
 type Post struct {
 	// URL of the bucket.
 	URL string `json:"url"`
@@ -49,7 +50,7 @@ type Post struct {
 	Prefix     string `json:"prefix,omitempty"`
 	Bucket     string `json:"bucket"`
 	Expiration string `json:"expiration"`
-	// Fields of every form, x-amz-…
+	// Fields that every form has, x-amz-…
 	Fields map[string]string `json:"fields"`
 	// Objects by key.
 	Objects map[string]PostObject `json:"objects"`
@@ -66,7 +67,8 @@ type PostObject struct {
 // ChecksumField is the field of a form that holds the object's SHA-256, in base64.
 const ChecksumField = "x-amz-checksum-sha256"
 
-// Policy returns the policy of an object's form, in base64: what is signed.
+// Policy returns the policy of an object's form in base64, which is the text
+// that is signed.
 func (p *Post) Policy(key string) (string, error) {
 	conditions := []any{
 		[]any{"eq", "$bucket", p.Bucket},
@@ -88,8 +90,8 @@ func (p *Post) Policy(key string) (string, error) {
 }
 
 // Encode returns the grant's document and its digest, "sha256:…". The digest goes into
-// the Job's arguments, as the plan's does: a worker never opens a connection to a URL
-// that somebody else has put into its Secret.
+// the Job's arguments, like the plan's, so that a worker never connects to a URL that
+// somebody else put into its Secret.
 func (g *Grant) Encode() (document []byte, digest string, err error) {
 	document, err = json.Marshal(g)
 	if err != nil {
@@ -98,13 +100,13 @@ func (g *Grant) Encode() (document []byte, digest string, err error) {
 	return document, Digest(document), nil
 }
 
-// DecodeGrant reads a grant document, which must have the digest.
+// DecodeGrant reads a grant document and checks its digest.
 func DecodeGrant(document []byte, digest string) (*Grant, error) {
 	if got := Digest(document); got != digest {
 		return nil, &Failure{
 			Class:   reason.GrantTampered,
-			Message: fmt.Sprintf("the grant has digest %s, but the Job was made for %s", got, digest),
-			Remedy:  "see who replaced the grant's Secret, then change spec.runID to run again",
+			Message: fmt.Sprintf("the grant has digest %s, but the Job expects %s: somebody replaced the Secret", got, digest),
+			Remedy:  "find out who can write Secrets in this namespace, then change spec.runID to run again",
 		}
 	}
 	g := &Grant{}

@@ -21,11 +21,11 @@ type Plan struct {
 	Run       string     `json:"run"`
 	Targets   []Target   `json:"targets"`
 	Workloads []Workload `json:"workloads"`
-	// Variants of which the first is the control; none if the storage is measured as
-	// it is.
+	// Variants to measure, the control first; none if the storage is measured as it
+	// is.
 	Variants []Variant `json:"variants,omitempty"`
 	Trials   []Trial   `json:"trials"`
-	// Workers are in the order in which they run.
+	// Workers in the order in which they run.
 	Workers []Worker `json:"workers"`
 }
 
@@ -49,7 +49,7 @@ const (
 // Source is where a target comes from, for the messages that name its field.
 type Source string
 
-// Sources of a target; the names of the fields of the API.
+// Sources of a target, named like the fields of the API.
 const (
 	StorageClass          Source = "storageClass"
 	PersistentVolumeClaim Source = "persistentVolumeClaim"
@@ -57,16 +57,17 @@ const (
 	BlockDevice           Source = "blockDevice"
 )
 
-// Target is one piece of storage. Its path is not in the plan: the worker is
-// told it apart (in an immutable Job, or on the command line).
+// Target is one piece of storage. Its path is not in the plan: the worker gets
+// it separately (in an immutable Job, or on the command line).
 type Target struct {
 	Name   string `json:"name"`
 	Source Source `json:"source"`
-	// Ref is the StorageClass's or claim's name, or the host's path, for people.
+	// Ref is the name of the StorageClass or claim, or the path on the host, for
+	// display.
 	Ref  string `json:"ref"`
 	Mode Mode   `json:"mode"`
-	// Generated says that the volume was made for this run, so that an old
-	// signature on it is nobody's data.
+	// Generated reports that the volume was created for this run, so that an
+	// old signature on it is not anybody's data.
 	Generated bool `json:"generated,omitempty"`
 	// RunAsUser and FSGroup of the worker's Pod, for an existing claim whose user asked
 	// for them.
@@ -74,30 +75,30 @@ type Target struct {
 	FSGroup   *int64 `json:"fsGroup,omitempty"`
 }
 
-// Workload is one engine with its configuration, which only the engine reads:
-// the JSON of the field of the API that has the engine's name.
+// Workload is one engine with its configuration: the JSON of the API field that
+// has the engine's name. Only the engine reads it.
 type Workload struct {
 	Name   string          `json:"name"`
 	Engine string          `json:"engine"`
 	Config json.RawMessage `json:"config"`
 }
 
-// Variant is a way in which the storage is set while its trials run.
+// Variant is a set of tunables that is in effect while its trials run.
 type Variant struct {
 	Name           string    `json:"name"`
 	Tunables       []Tunable `json:"tunables,omitempty"`
 	AcceptDataLoss bool      `json:"acceptDataLoss,omitempty"`
 }
 
-// Everything is the pattern that any device or dataset matches. In others a * ends at
-// a slash.
+// Everything is the pattern that matches every device and dataset. In other patterns
+// a * does not match a slash.
 const Everything = "**"
 
-// Tunable is a setting of the storage and the value that it is given.
+// Tunable is a setting of the storage and the value to set.
 type Tunable struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
-	// Devices and Datasets are patterns of what it may be set on.
+	// Devices and Datasets are patterns of where it may be set.
 	Devices  []string `json:"devices,omitempty"`
 	Datasets []string `json:"datasets,omitempty"`
 }
@@ -131,9 +132,9 @@ func (p *Plan) Worker(name string) (Worker, Target, error) {
 				return w, t, nil
 			}
 		}
-		return w, Target{}, fmt.Errorf("plan: worker %s names target %s, which the plan has not", name, w.Target)
+		return w, Target{}, fmt.Errorf("plan: target %s of worker %s is not in the plan", name, w.Target)
 	}
-	return Worker{}, Target{}, fmt.Errorf("plan: no worker is named %q", name)
+	return Worker{}, Target{}, fmt.Errorf("plan: worker %q is not in the plan", name)
 }
 
 // Workload returns the workload of that name.
@@ -146,13 +147,14 @@ func (p *Plan) Workload(name string) (Workload, bool) {
 	return Workload{}, false
 }
 
-// SetsTunables says that a variant changes settings of the storage, for which a worker
-// needs privileges.
+// SetsTunables reports whether a variant changes settings of the storage, which needs
+// a privileged worker.
 func (p *Plan) SetsTunables() bool {
 	return slices.ContainsFunc(p.Variants, func(v Variant) bool { return len(v.Tunables) > 0 })
 }
 
-// Variant returns the variant of that name. The empty name is the storage as it is.
+// Variant returns the variant of that name. The empty name stands for the storage
+// as it is.
 func (p *Plan) Variant(name string) (Variant, bool) {
 	if name == "" {
 		return Variant{}, true
@@ -165,7 +167,7 @@ func (p *Plan) Variant(name string) (Variant, bool) {
 	return Variant{}, false
 }
 
-// Cells are what is measured: each workload with each variant, in the plan's order.
+// Cells returns each workload with each variant, in the plan's order.
 func (p *Plan) Cells() []Cell {
 	var cells []Cell
 	for _, w := range p.Workloads {
@@ -185,12 +187,12 @@ type Cell struct {
 	Variant  string `json:"variant,omitempty"`
 }
 
-// Cell is what a trial repeats.
+// Cell returns the cell that the trial is a repeat of.
 func (t Trial) Cell() Cell { return Cell{Workload: t.Workload, Variant: t.Variant} }
 
 // Encode returns the plan's document and its digest, "sha256:…". The digest goes
-// into the Job's arguments, which nobody can edit, so that a worker with
-// privileges never executes a plan that somebody has put in the place of its own.
+// into the Job's arguments, which nobody can edit, so that a privileged worker
+// never executes a plan that somebody put in place of its own.
 func (p *Plan) Encode() (document []byte, digest string, err error) {
 	document, err = json.MarshalIndent(p, "", " ")
 	if err != nil {
@@ -199,13 +201,13 @@ func (p *Plan) Encode() (document []byte, digest string, err error) {
 	return document, Digest(document), nil
 }
 
-// DecodePlan reads a plan document. If digest is not empty, the document must have it.
+// DecodePlan reads a plan document and, if digest is not empty, checks its digest.
 func DecodePlan(document []byte, digest string) (*Plan, error) {
 	if got := Digest(document); digest != "" && got != digest {
 		return nil, &Failure{
 			Class:   reason.PlanTampered,
-			Message: fmt.Sprintf("the plan has digest %s, and the Job was made for %s", got, digest),
-			Remedy:  "see who changed the plan's ConfigMap, then change spec.runID to run again",
+			Message: fmt.Sprintf("the plan has digest %s, but the Job expects %s: somebody changed the ConfigMap", got, digest),
+			Remedy:  "find out who can write ConfigMaps in this namespace, then change spec.runID to run again",
 		}
 	}
 	p := &Plan{}
@@ -213,7 +215,7 @@ func DecodePlan(document []byte, digest string) (*Plan, error) {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	if p.Schema != PlanSchema {
-		return nil, fmt.Errorf("plan: its schema is %q, and this program reads %q", p.Schema, PlanSchema)
+		return nil, fmt.Errorf("plan: its schema is %q, expected %q", p.Schema, PlanSchema)
 	}
 	return p, nil
 }
@@ -236,7 +238,7 @@ func (k Keys) join(parts ...string) string {
 	return strings.Join(append([]string{k.Namespace, k.Name, k.Run}, parts...), "/")
 }
 
-// Prefix of every object of the run, with a slash at its end.
+// Prefix is the prefix of every object of the run. It ends with a slash.
 func (k Keys) Prefix() string { return k.join("") }
 
 // Plan is the key of plan.json.
@@ -245,14 +247,14 @@ func (k Keys) Plan() string { return k.join("plan.json") }
 // Summary is the key of the run's summary.json.
 func (k Keys) Summary() string { return k.join("summary.json") }
 
-// Accepted is the key of what the operator has accepted of a worker's documents. No
-// worker can write it.
+// Accepted is the key of the record of those of a worker's documents that the
+// operator accepted. No worker can write it.
 func (k Keys) Accepted(worker string) string { return k.join("accepted", worker+".json") }
 
 // WorkerSummary is the key of a worker's summary.json.
 func (k Keys) WorkerSummary(worker string) string { return k.join("workers", worker, "summary.json") }
 
-// Trials is the prefix of a worker's trial documents, with a slash at its end.
+// Trials is the prefix of a worker's trial documents. It ends with a slash.
 func (k Keys) Trials(worker string) string { return k.join("workers", worker, "trials", "") }
 
 // Trial is the key of a trial document.
@@ -260,7 +262,7 @@ func (k Keys) Trial(worker, id string) string {
 	return k.join("workers", worker, "trials", id+".json")
 }
 
-// Raw is the key of the output of a trial's tool, as the tool wrote it, zstd-compressed.
+// Raw is the key of the unchanged output of a trial's tool, compressed with zstd.
 func (k Keys) Raw(worker, id string) string {
 	return k.join("workers", worker, "raw", id, "output.zst")
 }

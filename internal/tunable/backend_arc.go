@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// arcLimit is a limit of the ARC. The parameter says what was asked for, 0 for
-// whatever ZFS finds good; what is in effect stands in the statistics. So the value
-// is what is in effect, and the source the parameter's text.
+// arcLimit is a limit of the ARC. The module's parameter holds what was requested,
+// 0 for ZFS's own choice; arcstats shows the limit in effect. So a State's Value is
+// the limit in effect, and its Source the parameter's text.
 type arcLimit struct{ parameter, stat string }
 
 func (a arcLimit) read(_ context.Context, h Host, _ Knob) (State, error) {
@@ -33,12 +33,12 @@ func (arcLimit) prepare(value string, present State) (old, wanted State) {
 	return present, State{Value: value, Source: value}
 }
 
-// same compares what is in effect: whether the parameter says 0 or the size that
-// ZFS found is of no consequence until the next boot.
+// same compares the limits in effect: until the next boot it makes no difference
+// whether the parameter is 0 or the size that ZFS chose.
 func (arcLimit) same(a, b State) bool { return a.Value == b.Value }
 
-// residue: what ZFS has ignored stays in the parameter, and comes into effect when
-// another limit makes it possible.
+// residue reports whether the parameter still holds a limit that ZFS ignored. It
+// would come into effect as soon as another limit makes it possible.
 func (arcLimit) residue(present, old, wanted State) bool {
 	return present.Value == old.Value && present.Source == wanted.Source && present.Source != old.Source && present.Source != present.Value
 }
@@ -48,7 +48,8 @@ func (a arcLimit) write(_ context.Context, h Host, _ Knob, s State) error {
 		return err
 	}
 	if s.Source == "0" {
-		// A 0 leaves the size as it is. Where it is refused, the size is right all the same.
+		// Writing 0 keeps the size as it is. If ZFS refuses the 0, the size is right
+		// anyway.
 		_ = h.write(a.parameter, "0")
 	}
 	return nil

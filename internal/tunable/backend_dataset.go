@@ -42,22 +42,23 @@ func (p property) read(ctx context.Context, h Host, k Knob) (State, error) {
 
 func (property) prepare(value string, present State) (old, wanted State) {
 	if present.Value == value {
-		return present, present // to set what is inherited would change something, and nothing
+		return present, present // setting an inherited value locally changes its source, though not its effect
 	}
 	return present, State{Value: value, Source: local}
 }
 
 func restorable(source string) bool {
-	return source == local || handedDown(source)
+	return source == local || isInherited(source)
 }
 
-// handedDown reports whether a value is not the dataset's own.
-func handedDown(source string) bool {
+// isInherited reports whether a value is inherited or the default, not the
+// dataset's own.
+func isInherited(source string) bool {
 	return source == byDefault || source == received || strings.HasPrefix(source, inherited)
 }
 
-// same: what is inherited is put back when it is inherited again, whatever it is
-// that the parent has by now.
+// same accepts an inherited value as put back when it is inherited again,
+// whatever value the parent has by now.
 func (property) same(a, b State) bool {
 	return a.Source == b.Source && (a.Value == b.Value || a.Source == byDefault || strings.HasPrefix(a.Source, inherited))
 }
@@ -72,10 +73,10 @@ func (p property) write(ctx context.Context, h Host, k Knob, s State) error {
 		_, err = h.run(ctx, "zfs", "set", p.name+"="+s.Value, k.Dataset.Name)
 	case s.Source == received:
 		_, err = h.run(ctx, "zfs", "inherit", "-S", p.name, k.Dataset.Name)
-	case handedDown(s.Source):
+	case isInherited(s.Source):
 		_, err = h.run(ctx, "zfs", "inherit", p.name, k.Dataset.Name)
 	default:
-		err = fmt.Errorf("a value whose source is %q cannot be put back", s.Source)
+		err = fmt.Errorf("zfs cannot restore a value whose source is %q", s.Source)
 	}
 	return err
 }
@@ -84,7 +85,8 @@ func (p property) write(ctx context.Context, h Host, k Knob, s State) error {
 type DatasetID struct {
 	Name string `json:"name"`
 	GUID string `json:"guid"`
-	// PoolGUID tells a dataset that was destroyed from a pool that is not imported.
+	// PoolGUID distinguishes a dataset that was destroyed from one whose pool is
+	// not imported.
 	PoolGUID string `json:"poolGUID"`
 }
 
@@ -94,7 +96,7 @@ func datasetName(name string) bool { return len(name) < 256 && datasetPattern.Ma
 
 var errOtherDataset = errors.New("another dataset now has its name")
 
-// sameDataset fails if the dataset of this name is another one than it was.
+// sameDataset fails if another dataset has this name now.
 func (h Host) sameDataset(ctx context.Context, d DatasetID) error {
 	guid, err := h.datasetGUID(ctx, d.Name)
 	if err == nil && guid != d.GUID {
@@ -111,7 +113,7 @@ func (h Host) datasetGUID(ctx context.Context, name string) (string, error) {
 	return strings.TrimSpace(out), err
 }
 
-// datasetID asks zfs what identifies a dataset.
+// datasetID asks zfs for the GUIDs of a dataset and its pool.
 func (h Host) datasetID(ctx context.Context, name string) (*DatasetID, error) {
 	if !datasetName(name) {
 		return nil, fmt.Errorf("%q is not the name of a ZFS dataset", name)
@@ -142,7 +144,7 @@ func (h Host) locateDataset(ctx context.Context, k Knob) (Location, error) {
 		if guid == k.Dataset.GUID && datasetName(name) {
 			renamed := *k.Dataset
 			renamed.Name = name
-			return Location{Knob: Knob{Tunable: k.Tunable, Dataset: &renamed}, Presence: Here, Note: k.Dataset.Name + " is called " + name + " now"}, nil
+			return Location{Knob: Knob{Tunable: k.Tunable, Dataset: &renamed}, Presence: Here, Note: k.Dataset.Name + " is now called " + name}, nil
 		}
 	}
 	out, err = h.run(ctx, "zpool", "get", "-H", "-p", "-o", "value", "guid")

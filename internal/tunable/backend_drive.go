@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// ataCache is the write cache of an ATA disk, by hdparm.
+// ataCache is the write cache of an ATA disk, set by hdparm.
 type ataCache struct{ plain }
 
 var hdparmCaching = regexp.MustCompile(`write-caching\s*=\s*([01])\b`)
 
 func (ataCache) read(ctx context.Context, h Host, k Knob) (State, error) {
-	if h.optional("/sys/block/"+k.Device.Name+"/device/vendor") != "ATA" {
-		return State{}, fmt.Errorf("%w: it is not an ATA disk", ErrAbsent)
+	if h.readOptional("/sys/block/"+k.Device.Name+"/device/vendor") != "ATA" {
+		return State{}, fmt.Errorf("%w: the disk is not an ATA disk", ErrAbsent)
 	}
 	out, err := h.run(ctx, "hdparm", "-W", "/dev/"+k.Device.Name)
 	if err != nil {
@@ -23,7 +23,7 @@ func (ataCache) read(ctx context.Context, h Host, k Knob) (State, error) {
 	}
 	found := hdparmCaching.FindStringSubmatch(out)
 	if found == nil {
-		return State{}, fmt.Errorf("%w: hdparm says %q", ErrAbsent, strings.Join(strings.Fields(out), " "))
+		return State{}, fmt.Errorf("%w: hdparm printed %q", ErrAbsent, strings.Join(strings.Fields(out), " "))
 	}
 	return State{Value: onOff(found[1] == "1")}, nil
 }
@@ -36,20 +36,21 @@ func (ataCache) write(ctx context.Context, h Host, k Knob, s State) error {
 	return err
 }
 
-// nvmeCache is feature 6 of an NVMe controller, by nvme-cli. Long options, as the
-// short one for the value is -v in old versions and -V in newer ones.
+// nvmeCache is feature 6 of an NVMe controller, set by nvme-cli. We pass long
+// options because the short one for the value is -v in old versions and -V in
+// newer ones.
 type nvmeCache struct{ plain }
 
 var nvmeValue = regexp.MustCompile(`(?i)current value:\s*(?:0x)?([0-9a-f]+)`)
 
 func (nvmeCache) read(ctx context.Context, h Host, k Knob) (State, error) {
 	if !strings.HasPrefix(k.Device.Name, "nvme") {
-		return State{}, fmt.Errorf("%w: it is not an NVMe disk", ErrAbsent)
+		return State{}, fmt.Errorf("%w: the disk is not an NVMe disk", ErrAbsent)
 	}
 	out, err := h.run(ctx, "nvme", "get-feature", "/dev/"+k.Device.Name, "--feature-id=6")
 	if err != nil {
 		if strings.Contains(err.Error(), "INVALID_FIELD") {
-			err = fmt.Errorf("%w: it has no volatile write cache: %w", ErrAbsent, err)
+			err = fmt.Errorf("%w: the controller has no volatile write cache: %w", ErrAbsent, err)
 		}
 		return State{}, err
 	}

@@ -9,7 +9,7 @@ import (
 
 const sysctls = "/proc/sys/vm/"
 
-// file is a setting of the node that is one file.
+// file is a setting of the node that is one file of sysfs or procfs.
 type file struct {
 	plain
 	path func() string
@@ -30,7 +30,8 @@ func (f file) write(_ context.Context, h Host, _ Knob, s State) error {
 type attribute struct {
 	plain
 	name string
-	// parse finds the value in the file's text; nil: it is the text.
+	// parse extracts the value from the file's text; nil: the whole text is the
+	// value.
 	parse func(string) (string, error)
 }
 
@@ -48,23 +49,23 @@ func (a attribute) write(_ context.Context, h Host, k Knob, s State) error {
 	return h.write(a.path(k), s.Value)
 }
 
-// bracketed finds the choice in "[none] mq-deadline kyber". Disks that have no
-// choice show a bare "none".
-func bracketed(text string) (string, error) {
+// parseBracketed returns the current choice in "[none] mq-deadline kyber".
+// Disks without a choice show a bare "none".
+func parseBracketed(text string) (string, error) {
 	if _, rest, ok := strings.Cut(text, "["); ok {
 		if choice, _, ok := strings.Cut(rest, "]"); ok {
 			return choice, nil
 		}
 	}
 	if text == "" || strings.ContainsAny(text, " []") {
-		return "", fmt.Errorf("no choice is marked in %q", text)
+		return "", fmt.Errorf("%q does not mark the current choice with brackets", text)
 	}
 	return text, nil
 }
 
-// scsiCache is the cache_type of a SCSI disk. What is read does not say whether it
-// was set for the disk or for the kernel only, and so the old state remembers how
-// the new one was written.
+// scsiCache is the cache_type of a SCSI disk. Reading it does not tell whether the
+// disk or only the kernel's view was changed, so the old state remembers how the
+// new value was written.
 type scsiCache struct{}
 
 const temporary = "temporary"
@@ -110,8 +111,8 @@ func (c scsiCache) write(_ context.Context, h Host, k Knob, s State) error {
 	return h.write(name, s.Value)
 }
 
-// pair is one of two sysctls of which writing one sets the other to 0. The other's
-// value is the source of this one's.
+// pair is one of two sysctls that exclude each other: the kernel sets one to 0
+// when the other is written. The other's value is the Source of this one's State.
 type pair struct{ own, other string }
 
 func (p pair) read(_ context.Context, h Host, _ Knob) (State, error) {
@@ -134,7 +135,7 @@ func (pair) same(a, b State) bool { return a == b }
 func (p pair) write(_ context.Context, h Host, _ Knob, s State) error {
 	other, ok := strings.CutPrefix(s.Source, p.other+"=")
 	if !ok {
-		return fmt.Errorf("%q does not say what %s was", s.Source, p.other)
+		return fmt.Errorf("the recorded source %q is not a value of %s", s.Source, p.other)
 	}
 	if other != "0" {
 		return h.write(sysctls+p.other, other) // which sets this one to 0
@@ -145,8 +146,8 @@ func (p pair) write(_ context.Context, h Host, _ Knob, s State) error {
 	if strings.HasSuffix(p.own, "ratio") {
 		return h.write(sysctls+p.own, "0")
 	}
-	// Both are to be 0, which cannot be written to the one that counts bytes, and which
-	// switches that one off only if it changes the ratio.
+	// Both must become 0. The sysctl that counts bytes does not accept 0, and writing 0
+	// to the ratio switches the other off only if that changes the ratio.
 	if err := h.write(sysctls+p.other, "1"); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// index is the catalogue and the way into it. It is built once and never changed.
+// index is the catalogue with its names. It is built once and never changed.
 type index struct {
 	all    []Tunable
 	byName map[string]Tunable
@@ -33,7 +33,7 @@ var catalogue = sync.OnceValue(func() index {
 func Catalogue() []Tunable { return append([]Tunable(nil), catalogue().all...) }
 
 // Find returns the tunable of a name. Its error is a *trial.Failure that suggests
-// the name that was meant.
+// a similar name.
 func Find(name string) (Tunable, error) {
 	if t, ok := catalogue().byName[name]; ok {
 		return t, nil
@@ -41,18 +41,19 @@ func Find(name string) (Tunable, error) {
 	f := &trial.Failure{
 		Class:   reason.InvalidSpec,
 		Message: fmt.Sprintf("there is no tunable %q", name),
-		Remedy:  "run storagebench tunables to list them all",
+		Remedy:  "storagebench tunables lists all of them",
 	}
 	if suggest.Nearest(name, catalogue().names) != "" {
 		f.Remedy = suggest.Remedy(name, catalogue().names)
-	} else if near := sameLeaf(name); near != "" {
+	} else if near := findByLeaf(name); near != "" {
 		f.Remedy = "did you mean " + near + "?"
 	}
 	return Tunable{}, f
 }
 
-// sameLeaf finds the tunable that ends as name does: people write zfs_arc_max.
-func sameLeaf(name string) string {
+// findByLeaf finds the tunable whose last part is name: people write
+// zfs_arc_max.
+func findByLeaf(name string) string {
 	leaf := name[strings.LastIndexAny(name, "./")+1:]
 	for _, candidate := range catalogue().names {
 		if leaf != "" && strings.HasSuffix(candidate, "."+leaf) {
@@ -62,10 +63,9 @@ func sameLeaf(name string) string {
 	return ""
 }
 
-// resets are the settings that the kernel sets anew when one is written, on at least one
-// of the kernels that we know: a scheduler brings its own nr_requests (and bfq switches
-// off the throttling of writeback), and what changes the limits of a queue sets its
-// read-ahead.
+// resets lists the settings that at least one known kernel resets when another one is
+// written: a scheduler brings its own nr_requests (and bfq switches off the throttling
+// of writeback), and a change of a queue's limits resets its read-ahead.
 var resets = map[string][]string{
 	"scsi.disk.cache_type":       {"block.queue.write_cache", "block.queue.read_ahead_kb"},
 	"ata.write_cache":            {"block.queue.write_cache", "block.queue.read_ahead_kb"},
@@ -74,7 +74,8 @@ var resets = map[string][]string{
 	"block.queue.scheduler":      {"block.queue.nr_requests", "block.queue.wbt_lat_usec"},
 }
 
-// exclusive are settings of which writing one switches the other off.
+// exclusive returns the setting that the kernel switches off when this one is
+// written, or "".
 func exclusive(name string) string {
 	switch name {
 	case "vm.dirty_bytes":
@@ -86,7 +87,7 @@ func exclusive(name string) string {
 	case "vm.dirty_background_ratio":
 		return "vm.dirty_background_bytes"
 	case "ata.write_cache":
-		return "scsi.disk.cache_type" // the kernel's name for the same bit of the drive
+		return "scsi.disk.cache_type" // both are the same bit of the drive
 	case "scsi.disk.cache_type":
 		return "ata.write_cache"
 	default:
@@ -94,8 +95,9 @@ func exclusive(name string) string {
 	}
 }
 
-// Check refuses settings that no machine can have, with a *trial.Failure whose
-// Field is relative to what holds the settings: tunables[0].value.
+// Check refuses settings that cannot work on any machine. Its error is a
+// *trial.Failure whose Field is relative to the list's owner:
+// tunables[0].value.
 func Check(settings []Setting) error {
 	seen := map[string]int{}
 	for i, s := range settings {
@@ -111,23 +113,23 @@ func Check(settings []Setting) error {
 		seen[s.Name] = i
 		if other, both := seen[exclusive(s.Name)]; both {
 			return invalid(fmt.Sprintf("tunables[%d].name", i),
-				fmt.Sprintf("%s and %s of tunables[%d] are the same setting in two forms", s.Name, exclusive(s.Name), other), "set one of them")
+				fmt.Sprintf("%s and %s (tunables[%d]) are two forms of the same setting", s.Name, exclusive(s.Name), other), "set one of them")
 		}
 		for _, reset := range resets[s.Name] {
 			if before, earlier := seen[reset]; earlier {
 				return invalid(fmt.Sprintf("tunables[%d].name", i),
-					fmt.Sprintf("tunables are set in the order of the list, and setting %s would undo %s of tunables[%d]", s.Name, reset, before),
+					fmt.Sprintf("tunables are set in the order of the list, and setting %s would reset %s (tunables[%d])", s.Name, reset, before),
 					fmt.Sprintf("list %s before %s", s.Name, reset))
 			}
 		}
 		if _, err := t.Parse(s.Value); err != nil {
-			return invalid(fmt.Sprintf("tunables[%d].value", i), fmt.Sprintf("%s does not take the value %q", s.Name, s.Value), err.Error())
+			return invalid(fmt.Sprintf("tunables[%d].value", i), fmt.Sprintf("%s does not accept the value %q", s.Name, s.Value), err.Error())
 		}
 	}
 	return nil
 }
 
-// CheckAssignments refuses to set one knob twice, which Check refuses for settings:
+// CheckAssignments refuses to set one knob twice, as Check does for settings:
 // assignments of several targets can meet on one disk.
 func CheckAssignments(assignments []Assignment) error {
 	seen := map[string]bool{}
@@ -138,7 +140,7 @@ func CheckAssignments(assignments []Assignment) error {
 		case seen[a.Knob.Key()]:
 			return invalid(a.Field+".name", a.Knob.String()+" is set twice", "set it once")
 		case seen[other.Key()]:
-			return invalid(a.Field+".name", fmt.Sprintf("%s and %s are the same setting in two forms", a.Knob, other.Tunable), "set one of them")
+			return invalid(a.Field+".name", fmt.Sprintf("%s and %s are two forms of the same setting", a.Knob, other.Tunable), "set one of them")
 		}
 		seen[a.Knob.Key()] = true
 	}

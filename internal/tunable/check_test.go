@@ -32,8 +32,8 @@ func TestSettingsThatNoMachineHasAreRefusedWithTheirField(t *testing.T) {
 		"a size that is rounded": {[]Setting{{"block.queue.read_ahead_kb", "66"}}, "tunables[0].value", "multiple of 4"},
 		"a record size":          {[]Setting{{"zfs.dataset.recordsize", "100K"}}, "tunables[0].value", "power of two"},
 		"a setting twice":        {[]Setting{{"vm.dirty_ratio", "5"}, {"vm.dirty_ratio", "6"}}, "tunables[1].name", "tunables[0] already sets vm.dirty_ratio"},
-		"two forms of a setting": {[]Setting{{"vm.dirty_ratio", "5"}, {"vm.dirty_bytes", "1M"}}, "tunables[1].name", "the same setting in two forms"},
-		"two names of a cache":   {[]Setting{{"ata.write_cache", "off"}, {"scsi.disk.cache_type", "write through"}}, "tunables[1].name", "the same setting"},
+		"two forms of a setting": {[]Setting{{"vm.dirty_ratio", "5"}, {"vm.dirty_bytes", "1M"}}, "tunables[1].name", "two forms of the same setting"},
+		"two names of a cache":   {[]Setting{{"ata.write_cache", "off"}, {"scsi.disk.cache_type", "write through"}}, "tunables[1].name", "of the same setting"},
 		"two lines":              {[]Setting{{"block.queue.scheduler", "none\nx"}}, "tunables[0].value", ""},
 	} {
 		err := Check(c.settings)
@@ -157,7 +157,7 @@ func TestAnOrderInWhichOneUndoesAnotherIsRefused(t *testing.T) {
 		t.Errorf("the scheduler first: %v", err)
 	}
 	f, ok := errors.AsType[*trial.Failure](Check([]Setting{requests, {Name: "vm.dirty_ratio", Value: "5"}, scheduler}))
-	if !ok || f.Field != "tunables[2].name" || !strings.Contains(f.Message, "would undo block.queue.nr_requests of tunables[0]") || f.Remedy != "list block.queue.scheduler before block.queue.nr_requests" {
+	if !ok || f.Field != "tunables[2].name" || !strings.Contains(f.Message, "would reset block.queue.nr_requests (tunables[0])") || f.Remedy != "list block.queue.scheduler before block.queue.nr_requests" {
 		t.Errorf("the scheduler last: %v", f)
 	}
 	// Whatever resets another is in the catalogue, and so is what it resets.

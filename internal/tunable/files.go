@@ -10,19 +10,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Files are the files of sysfs and procfs, by absolute names.
+// Files gives access to the files of sysfs and procfs by their absolute names.
 type Files interface {
 	ReadFile(name string) ([]byte, error)
-	// WriteFile writes a file that is there. It creates none.
+	// WriteFile writes an existing file. It never creates one.
 	WriteFile(name string, data []byte) error
 	// ReadDir returns the names in a directory.
 	ReadDir(name string) ([]string, error)
-	// Identity is a number that a file or directory of sysfs has for as long as the
-	// kernel keeps the object behind it, and that no other has until the next boot.
+	// Identity returns a number that identifies the kernel object behind a file or
+	// directory of sysfs. No other object gets it until the next boot.
 	Identity(name string) (uint64, error)
 }
 
-// Tree is the files below a directory: / on a real machine.
+// Tree implements Files for the files below a directory, which is / on a real
+// machine.
 type Tree string
 
 var _ Files = Tree("")
@@ -30,7 +31,8 @@ var _ Files = Tree("")
 // ReadFile reads a file whole.
 func (t Tree) ReadFile(name string) ([]byte, error) { return os.ReadFile(t.path(name)) }
 
-// WriteFile writes a file in one system call, since each is an order to the kernel.
+// WriteFile writes a file with one system call, because the kernel acts on each
+// call.
 func (t Tree) WriteFile(name string, data []byte) error {
 	f, err := os.OpenFile(t.path(name), os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
@@ -50,7 +52,8 @@ func (t Tree) ReadDir(name string) ([]string, error) {
 	return names, err
 }
 
-// Identity is the inode's number: sysfs counts up with every object that it shows.
+// Identity returns the inode's number: sysfs gives every object it shows the next
+// one.
 func (t Tree) Identity(name string) (uint64, error) {
 	var stat unix.Stat_t
 	if err := unix.Stat(t.path(name), &stat); err != nil {
@@ -70,9 +73,9 @@ func (h Host) read(name string) (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// optional is read for what need not be there.
-func (h Host) optional(name string) string {
-	s, _ := h.read(name) // what cannot be read identifies nothing
+// readOptional returns a file's text, or "" if it cannot be read.
+func (h Host) readOptional(name string) string {
+	s, _ := h.read(name) // callers treat unreadable and missing alike
 	return s
 }
 

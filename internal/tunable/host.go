@@ -14,17 +14,17 @@ import (
 	"storagebench.io/storagebench/internal/device"
 )
 
-// Host is the machine whose settings are read and written. Its zero value is the
+// Host is the machine whose settings are read and written. The zero value is the
 // machine that this program runs on.
 type Host struct {
 	// Files of sysfs and procfs; nil: those of the machine.
 	Files Files
-	// System is where a target's file system and leaf disks are looked up.
+	// System finds a target's file system and leaf disks.
 	System device.System
-	// Prefix is put in front of the argv of zfs, zpool, hdparm and nvme. In a container
-	// it is InHostMounts: zfs must fit the module, and so be the host's own.
+	// Prefix precedes the argv of zfs, zpool, hdparm and nvme. In a container it is
+	// InHostMounts: zfs must match the kernel's module, so it must be the host's own.
 	Prefix []string
-	// Run runs a program; nil: as a process.
+	// Run runs a program; nil starts a process.
 	Run func(ctx context.Context, argv []string) (stdout string, err error)
 }
 
@@ -39,7 +39,7 @@ func (h Host) files() Files {
 	return h.Files
 }
 
-// BootID is another one after each boot.
+// BootID returns the kernel's ID of the current boot.
 func (h Host) BootID() (string, error) {
 	id, err := h.read("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -51,11 +51,12 @@ func (h Host) BootID() (string, error) {
 	return id, nil
 }
 
-// programTime bounds a program: zfs waits for ever for a pool that is suspended.
+// programTime limits how long a program may run: zfs waits forever for a
+// suspended pool.
 const programTime = time.Minute
 
-// directories are where programs are looked for. PATH is not asked: what runs as
-// root should not depend on who has started it.
+// directories are searched for programs instead of PATH: what runs as root must
+// not depend on who started it.
 var directories = [...]string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/run/current-system/sw/bin"}
 
 // run runs a program and returns what it wrote to stdout.
@@ -76,9 +77,9 @@ type MissingError struct {
 	Err     error
 }
 
-// Error names the program and what to do.
+// Error names the program and where it was searched.
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("program %s is not installed on the node (searched in %s)", e.Program, strings.Join(directories[:], ", "))
+	return fmt.Sprintf("program %s is not installed on the node (not in %s)", e.Program, strings.Join(directories[:], ", "))
 }
 
 // Unwrap returns the cause.
@@ -90,7 +91,7 @@ func runProcess(ctx context.Context, argv []string) (string, error) {
 		return "", err
 	}
 	cmd := exec.CommandContext(ctx, path, argv[1:]...) //nolint:gosec // names and values are those of the catalogue
-	// A program behind the prefix is looked up in the host's PATH, which is this one.
+	// With a Prefix, its program looks up the tool in the PATH that we pass.
 	cmd.Env = []string{"PATH=" + strings.Join(directories[:], ":"), "LANG=C", "LC_ALL=C"}
 	cmd.WaitDelay = time.Second
 	var stdout, stderr bytes.Buffer
@@ -101,14 +102,14 @@ func runProcess(ctx context.Context, argv []string) (string, error) {
 			return "", &MissingError{Program: program(argv), Err: fmt.Errorf("%s: %w", said, err)}
 		}
 		if ctx.Err() != nil {
-			err = fmt.Errorf("it did not finish in time: %w", ctx.Err())
+			err = fmt.Errorf("timed out: %w", ctx.Err())
 		}
 		return "", fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), err, said)
 	}
 	return stdout.String(), nil
 }
 
-// program is the one that a prefix was put in front of.
+// program returns the program that follows the prefix.
 func program(argv []string) string {
 	for i, arg := range argv {
 		if arg == "--" && i+1 < len(argv) {

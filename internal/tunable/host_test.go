@@ -49,7 +49,7 @@ func TestWhatAProgramSaysIsPartOfTheError(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := (Host{}).run(ctx, "sleep", "60"); err == nil || !strings.Contains(err.Error(), "did not finish in time") {
+	if _, err := (Host{}).run(ctx, "sleep", "60"); err == nil || !strings.Contains(err.Error(), "timed out") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -10,17 +10,17 @@ import (
 type backend interface {
 	read(ctx context.Context, h Host, k Knob) (State, error)
 	write(ctx context.Context, h Host, k Knob, s State) error
-	// prepare returns how to put the present state back, and the state that there will
-	// be when the value has been written.
+	// prepare returns the state to put back later, and the state after value is
+	// written.
 	prepare(value string, present State) (old, wanted State)
-	// same reports whether nothing is left to do to get from one state to the other.
+	// same reports whether the two states are equivalent.
 	same(a, b State) bool
 }
 
 func (k Knob) backend() (backend, error) {
 	t, ok := catalogue().byName[k.Tunable]
 	if !ok {
-		return nil, fmt.Errorf("this version of storagebench knows no tunable %q", k.Tunable)
+		return nil, fmt.Errorf("this version of storagebench does not know tunable %q", k.Tunable)
 	}
 	if err := k.check(t); err != nil {
 		return nil, err
@@ -28,8 +28,8 @@ func (k Knob) backend() (backend, error) {
 	return t.backend, nil
 }
 
-// check keeps a knob whose names are paths out of sysfs and off command lines,
-// wherever it came from.
+// check keeps names that are paths out of sysfs and off command lines, whatever
+// the knob's origin.
 func (k Knob) check(t Tunable) error {
 	if t.Scope == Device && (k.Device == nil || !deviceName(k.Device.Name)) {
 		return fmt.Errorf("%s needs a device", k.Tunable)
@@ -40,8 +40,8 @@ func (k Knob) check(t Tunable) error {
 	return nil
 }
 
-// Read returns what a knob has now. The error wraps ErrAbsent if there is no such
-// setting on this machine, device or dataset.
+// Read returns the current state of a knob. The error wraps ErrAbsent if this
+// machine, device or dataset has no such setting.
 func (h Host) Read(ctx context.Context, k Knob) (State, error) {
 	b, err := k.backend()
 	if err != nil {
@@ -54,8 +54,8 @@ func (h Host) Read(ctx context.Context, k Knob) (State, error) {
 	return s, nil
 }
 
-// Prepare reads a knob and returns the state to put it back to, and the state that
-// it will have when value, in the form of Parse, has been written.
+// Prepare reads a knob. It returns the state to put back later, and the state
+// after value, in the form of Parse, is written.
 func (h Host) Prepare(ctx context.Context, k Knob, value string) (old, wanted State, err error) {
 	b, err := k.backend()
 	if err != nil {
@@ -63,7 +63,7 @@ func (h Host) Prepare(ctx context.Context, k Knob, value string) (old, wanted St
 	}
 	present, err := b.read(ctx, h, k)
 	if err == nil && k.Dataset != nil && !restorable(present.Source) {
-		err = fmt.Errorf("its source is %q (a mount option sets it), which zfs cannot restore: mount the dataset without that option", present.Source)
+		err = fmt.Errorf("a mount option sets it (source %q), which zfs cannot restore: mount the dataset without that option", present.Source)
 	}
 	if err != nil {
 		return State{}, State{}, fmt.Errorf("%s: %w", k, err)
@@ -72,7 +72,7 @@ func (h Host) Prepare(ctx context.Context, k Knob, value string) (old, wanted St
 	return old, wanted, nil
 }
 
-// Write brings a knob into a state.
+// Write sets a knob to a state.
 func (h Host) Write(ctx context.Context, k Knob, s State) error {
 	b, err := k.backend()
 	if err != nil {
@@ -84,14 +84,14 @@ func (h Host) Write(ctx context.Context, k Knob, s State) error {
 	return nil
 }
 
-// Same reports whether two states of the knob are one.
+// Same reports whether two states of the knob are equivalent.
 func (k Knob) Same(a, b State) bool {
 	back, err := k.backend()
 	return err == nil && back.same(a, b)
 }
 
-// Residue reports whether a state that is Same as old still holds what writing wanted over
-// it has left: a value that was accepted and had no effect, yet.
+// Residue reports whether present, although Same as old, still holds the value of wanted:
+// the kernel accepted the value, but it has had no effect so far.
 func (k Knob) Residue(present, old, wanted State) bool {
 	back, err := k.backend()
 	leaves, ok := back.(interface {
@@ -100,7 +100,7 @@ func (k Knob) Residue(present, old, wanted State) bool {
 	return err == nil && ok && leaves.residue(present, old, wanted)
 }
 
-// Survives reports whether the knob keeps its value when the node boots.
+// Survives reports whether the knob keeps its value over a reboot.
 func (k Knob) Survives() Survival {
 	if t, ok := catalogue().byName[k.Tunable]; ok {
 		return t.Survives
@@ -108,8 +108,9 @@ func (k Knob) Survives() Survival {
 	return Always
 }
 
-// Companions are the knobs that the kernel may change when it is told to change k.
-// Which ones it does depends on its version, and so they are all that a disk has.
+// Companions returns the knobs that the kernel may change when k is written. Which
+// ones it changes depends on its version, so these are all settings of the same
+// disk.
 func (h Host) Companions(k Knob) []Knob {
 	if k.Device == nil {
 		return nil
@@ -123,7 +124,8 @@ func (h Host) Companions(k Knob) []Knob {
 	return out
 }
 
-// plain is a setting that is nothing but its value.
+// plain implements prepare and same for a setting whose value is its whole
+// state.
 type plain struct{}
 
 func (plain) prepare(value string, present State) (old, wanted State) {

@@ -10,29 +10,30 @@ import (
 	"strings"
 )
 
-// DeviceID identifies a disk, whatever it is called later.
+// DeviceID identifies a disk, even if its name changes.
 type DeviceID struct {
 	Name string `json:"name"`
 	// Number is major:minor.
 	Number string `json:"number"`
-	// DiskSeq counts up with every disk and medium that the kernel sees, and is used
-	// once between two boots. 0: the kernel does not count (before 5.15).
+	// DiskSeq is the number that the kernel gives to every disk and medium it sees,
+	// once per boot. 0: the kernel does not count (before 5.15).
 	DiskSeq uint64 `json:"diskSeq,omitempty"`
-	// Object is the kernel's own object, until the next boot: the number of its
-	// directory in sysfs. It stays when a medium is changed or a loop device's file is
-	// detached, and with it stay the settings of the queue. 0: not recorded.
+	// Object identifies the kernel's object until the next boot: the inode number of
+	// its directory in sysfs. The object, with the settings of its queue, stays when a
+	// medium is changed or a loop device's file is detached. 0: not recorded.
 	Object uint64 `json:"object,omitempty"`
 	WWID   string `json:"wwid,omitempty"`
 	Serial string `json:"serial,omitempty"`
-	// Backing is the file of a loop device, and where in it the device begins.
+	// Backing is the file of a loop device, with the offset at which the device
+	// begins.
 	Backing string `json:"backing,omitempty"`
 }
 
-// lasting reports whether the disk can be known again after a reboot.
+// lasting reports whether the disk can be recognised after a reboot.
 func (d DeviceID) lasting() bool { return d.WWID != "" || d.Serial != "" || d.Backing != "" }
 
-// alike reports whether two identities are of one disk, as far as what outlasts a
-// reboot tells.
+// alike reports whether two identities belong to the same disk, as far as the
+// parts that outlast a reboot tell.
 func (d DeviceID) alike(other DeviceID) bool {
 	return d.WWID == other.WWID && d.Serial == other.Serial && d.Backing == other.Backing
 }
@@ -41,7 +42,7 @@ var devicePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9!_-]*$`)
 
 func deviceName(name string) bool { return devicePattern.MatchString(name) }
 
-// DeviceID reads what identifies the disk of a name in /sys/block.
+// DeviceID reads the identity of the disk with this name in /sys/block.
 func (h Host) DeviceID(name string) (DeviceID, error) {
 	if !deviceName(name) {
 		return DeviceID{}, fmt.Errorf("tunable: %q is not the name of a block device", name)
@@ -55,50 +56,51 @@ func (h Host) DeviceID(name string) (DeviceID, error) {
 	if d.Object, err = h.files().Identity("/sys/block/" + name); err != nil {
 		return DeviceID{}, fmt.Errorf("tunable: the disk %s: %w", name, absent(err))
 	}
-	d.DiskSeq, _ = strconv.ParseUint(h.optional(dir+"diskseq"), 10, 64) // 0 if there is none
+	d.DiskSeq, _ = strconv.ParseUint(h.readOptional(dir+"diskseq"), 10, 64) // 0 if there is none
 	for _, file := range []string{"wwid", "device/wwid"} {
 		if d.WWID == "" {
-			d.WWID = h.optional(dir + file)
+			d.WWID = h.readOptional(dir + file)
 		}
 	}
 	for _, file := range []string{"serial", "device/serial"} {
 		if d.Serial == "" {
-			d.Serial = h.optional(dir + file)
+			d.Serial = h.readOptional(dir + file)
 		}
 	}
-	if d.Backing = h.optional(dir + "loop/backing_file"); d.Backing != "" {
-		if offset := h.optional(dir + "loop/offset"); offset != "" && offset != "0" {
+	if d.Backing = h.readOptional(dir + "loop/backing_file"); d.Backing != "" {
+		if offset := h.readOptional(dir + "loop/offset"); offset != "" && offset != "0" {
 			d.Backing += "+" + offset
 		}
 	}
 	return d, nil
 }
 
-// Presence says what has become of the thing that a knob is of.
+// Presence is what became of the device or dataset that a knob belongs to.
 type Presence int
 
 // Presences.
 const (
-	Here  Presence = iota // it is the same, and has never been away
-	Fresh                 // it is the same, but was attached anew: what does not last may be lost
-	Gone                  // it is no more, and its settings went with it
-	Away                  // it is not here, and what it keeps may come back with it
+	Here  Presence = iota // the same, and present all the time
+	Fresh                 // the same, but attached again: settings that do not last may be lost
+	Gone                  // it no longer exists, and neither do its settings
+	Away                  // it is missing, and may come back with its settings
 )
 
-// Location of a knob, under its present name.
+// Location is where a knob is now, under its current name.
 type Location struct {
 	Knob     Knob
 	Presence Presence
-	// Note says what has changed, for people.
+	// Note says what changed, for display.
 	Note string
 }
 
-// Locate finds a knob that was recorded earlier. sameBoot says whether the node has
-// been up since then. A disk is never taken for another one of the same name.
+// Locate finds a knob that was recorded earlier. sameBoot tells that the node has
+// not rebooted since. Locate never mistakes another disk of the same name for the
+// recorded one.
 func (h Host) Locate(ctx context.Context, k Knob, sameBoot bool) (Location, error) {
 	t, ok := catalogue().byName[k.Tunable]
 	if !ok {
-		return Location{}, fmt.Errorf("this version of storagebench knows no tunable %q", k.Tunable)
+		return Location{}, fmt.Errorf("this version of storagebench does not know tunable %q", k.Tunable)
 	}
 	if err := k.check(t); err != nil {
 		return Location{}, err
@@ -111,7 +113,7 @@ func (h Host) Locate(ctx context.Context, k Knob, sameBoot bool) (Location, erro
 	default:
 		if strings.HasPrefix(t.Name, "zfs.module.") {
 			if _, err := h.files().ReadDir(parameters); errors.Is(err, os.ErrNotExist) {
-				return Location{Presence: Gone, Note: "the zfs module is not loaded, so its parameters are gone"}, nil
+				return Location{Presence: Gone, Note: "the zfs module is no longer loaded, so its parameters are gone"}, nil
 			}
 		}
 		return Location{Knob: k, Presence: Here}, nil
@@ -128,9 +130,9 @@ func (h Host) locateDevice(k Knob, sameBoot bool) (Location, error) {
 		l := Location{Knob: Knob{Tunable: k.Tunable, Device: &d}, Presence: p}
 		switch {
 		case d.Name != was.Name:
-			l.Note = was.Name + " is called " + d.Name + " now"
+			l.Note = was.Name + " is now called " + d.Name
 		case p == Here && was.Backing != "" && d.Backing != was.Backing:
-			l.Note = "the loop device " + d.Name + " keeps its settings although its file was detached"
+			l.Note = "the file of loop device " + d.Name + " was detached, but the device keeps its settings"
 		}
 		return l
 	}
@@ -153,10 +155,10 @@ func (h Host) locateDevice(k Knob, sameBoot bool) (Location, error) {
 }
 
 // sameObject reports whether now is the kernel's object that was recorded as d, within one
-// boot. The queue's settings belong to that object and not to what is attached to it: all
-// of them outlive the detach of a loop device's file, and wait for the next one. What a
-// journal of an earlier version recorded has no Object: there diskseq decides, on a kernel
-// that does not count disks name and number, and for a loop device its file.
+// boot. The queue's settings belong to that object and not to what is attached to it: a
+// loop device keeps all of them when its file is detached, also for the next file. A
+// journal of an earlier version recorded no Object. Then diskseq decides; on a kernel that
+// does not count disks, name and number; and for a loop device, its file.
 func (d DeviceID) sameObject(now DeviceID) bool {
 	slot := now.Name == d.Name && now.Number == d.Number
 	switch {
@@ -171,21 +173,21 @@ func (d DeviceID) sameObject(now DeviceID) bool {
 	}
 }
 
-// absentDevice says what has become of a disk that was not found.
+// absentDevice returns the location of a disk that was not found.
 func absentDevice(k Knob, disks []DeviceID, alike int) Location {
-	note := "the disk " + k.Device.Name + " is gone"
+	note := "disk " + k.Device.Name + " is gone"
 	for _, d := range disks {
 		if d.Name == k.Device.Name {
-			note = "the disk that was " + k.Device.Name + " is gone, and another one has its name"
+			note = "disk " + k.Device.Name + " is gone, and another disk now has its name"
 		}
 	}
 	if alike > 1 {
-		note = fmt.Sprintf("%d disks look like %s, but none has its name", alike, k.Device.Name)
+		note = fmt.Sprintf("%d disks have the identity of %s, but none has its name", alike, k.Device.Name)
 	}
 	if k.Survives() != Never {
 		return Location{Presence: Away, Note: note + "; it may have kept the setting"}
 	}
-	return Location{Presence: Gone, Note: note + "; its settings are gone too"}
+	return Location{Presence: Gone, Note: note + "; its settings are gone with it"}
 }
 
 func (h Host) disks() ([]DeviceID, error) {
@@ -197,7 +199,7 @@ func (h Host) disks() ([]DeviceID, error) {
 	for _, name := range names {
 		d, err := h.DeviceID(name)
 		if errors.Is(err, ErrAbsent) || err != nil && !deviceName(name) {
-			continue // it went away between two looks, or is nothing that was ever recorded
+			continue // removed since ReadDir, or never recorded
 		}
 		if err != nil {
 			return nil, err

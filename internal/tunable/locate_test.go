@@ -30,20 +30,20 @@ func TestADiskIsFoundAgainAndNeverTakenForAnother(t *testing.T) {
 		"nothing":                        {disk: "sda", want: tunable.Here, called: "sda"},
 		"nothing, to one without a name": {disk: "vda", want: tunable.Here, called: "vda"},
 		"a boot":                         {disk: "sda", happens: func(k *tunabletest.Kernel) { k.Reboot(nil) }, rebooted: true, want: tunable.Fresh, called: "sda"},
-		"a boot that exchanges names":    {disk: "sda", happens: func(k *tunabletest.Kernel) { k.Reboot(map[string]string{"sda": "sdb", "sdb": "sda"}) }, rebooted: true, want: tunable.Fresh, called: "sdb", note: "sda is called sdb now"},
-		"a boot, to one without a name":  {disk: "vda", happens: func(k *tunabletest.Kernel) { k.Reboot(nil) }, rebooted: true, want: tunable.Gone, note: "another one has its name"},
-		"it was taken away":              {disk: "sda", happens: func(k *tunabletest.Kernel) { k.Detach("sda") }, want: tunable.Gone, note: "sda is gone; its settings are gone too"},
+		"a boot that exchanges names":    {disk: "sda", happens: func(k *tunabletest.Kernel) { k.Reboot(map[string]string{"sda": "sdb", "sdb": "sda"}) }, rebooted: true, want: tunable.Fresh, called: "sdb", note: "sda is now called sdb"},
+		"a boot, to one without a name":  {disk: "vda", happens: func(k *tunabletest.Kernel) { k.Reboot(nil) }, rebooted: true, want: tunable.Gone, note: "another disk now has its name"},
+		"it was taken away":              {disk: "sda", happens: func(k *tunabletest.Kernel) { k.Detach("sda") }, want: tunable.Gone, note: "sda is gone; its settings are gone with it"},
 		"it was taken away, and kept it": {disk: "sda", tunable: "scsi.disk.cache_type", happens: func(k *tunabletest.Kernel) { k.Detach("sda") }, want: tunable.Away, note: "may have kept"},
-		"another one in its place":       {disk: "sda", happens: func(k *tunabletest.Kernel) { k.Detach("sda"); k.Attach("sda", "8:0", "wwid-c") }, want: tunable.Gone, note: "another one has its name"},
-		"another one without a name":     {disk: "vda", happens: func(k *tunabletest.Kernel) { k.Detach("vda"); k.Attach("vda", "252:0", "") }, want: tunable.Gone, note: "another one has its name"},
-		"plugged in again":               {disk: "sda", happens: func(k *tunabletest.Kernel) { k.Detach("sda"); k.Attach("sdc", "8:32", "wwid-a") }, want: tunable.Fresh, called: "sdc", note: "sda is called sdc now"},
+		"another one in its place":       {disk: "sda", happens: func(k *tunabletest.Kernel) { k.Detach("sda"); k.Attach("sda", "8:0", "wwid-c") }, want: tunable.Gone, note: "another disk now has its name"},
+		"another one without a name":     {disk: "vda", happens: func(k *tunabletest.Kernel) { k.Detach("vda"); k.Attach("vda", "252:0", "") }, want: tunable.Gone, note: "another disk now has its name"},
+		"plugged in again":               {disk: "sda", happens: func(k *tunabletest.Kernel) { k.Detach("sda"); k.Attach("sdc", "8:32", "wwid-a") }, want: tunable.Fresh, called: "sdc", note: "sda is now called sdc"},
 		"two paths to it after a boot":   {disk: "sda", happens: func(k *tunabletest.Kernel) { k.Attach("sdc", "8:32", "wwid-a"); k.Reboot(nil) }, rebooted: true, want: tunable.Fresh, called: "sda"},
 		"two paths to it, with other names": {disk: "sda", happens: func(k *tunabletest.Kernel) {
 			k.Detach("sda")
 			k.Attach("sdc", "8:32", "wwid-a")
 			k.Attach("sdd", "8:48", "wwid-a")
 			k.Reboot(nil)
-		}, rebooted: true, want: tunable.Gone, note: "2 disks look like sda"},
+		}, rebooted: true, want: tunable.Gone, note: "2 disks have the identity of sda"},
 		"a loop without its file":    {disk: "loop1", happens: func(k *tunabletest.Kernel) { k.Eject("loop1") }, want: tunable.Here, called: "loop1", note: "keeps its settings"},
 		"a loop with its file again": {disk: "loop1", happens: func(k *tunabletest.Kernel) { k.Eject("loop1"); k.Insert("loop1", "/one.img") }, want: tunable.Here, called: "loop1"},
 		"a loop with another file":   {disk: "loop1", happens: func(k *tunabletest.Kernel) { k.Eject("loop1"); k.Insert("loop1", "/two.img") }, want: tunable.Here, called: "loop1", note: "keeps its settings"},
@@ -52,7 +52,7 @@ func TestADiskIsFoundAgainAndNeverTakenForAnother(t *testing.T) {
 			k.Insert("loop1", "/two.img")
 			k.Loop("loop2", "7:2", "/one.img")
 		}, want: tunable.Here, called: "loop1", note: "keeps its settings"},
-		"a loop that was removed and made again": {disk: "loop1", happens: func(k *tunabletest.Kernel) { k.Detach("loop1"); k.Loop("loop1", "7:1", "/two.img") }, want: tunable.Gone, note: "its settings are gone too"},
+		"a loop that was removed and made again": {disk: "loop1", happens: func(k *tunabletest.Kernel) { k.Detach("loop1"); k.Loop("loop1", "7:1", "/two.img") }, want: tunable.Gone, note: "its settings are gone with it"},
 		"the same, with its file":                {disk: "loop1", happens: func(k *tunabletest.Kernel) { k.Detach("loop1"); k.Loop("loop1", "7:1", "/one.img") }, want: tunable.Fresh, called: "loop1"},
 		"another medium in the same drive":       {disk: "sdr", happens: func(k *tunabletest.Kernel) { k.Insert("sdr", "") }, want: tunable.Here, called: "sdr"},
 		"the file on another loop":               {disk: "loop1", happens: func(k *tunabletest.Kernel) { k.Detach("loop1"); k.Loop("loop2", "7:2", "/one.img") }, want: tunable.Fresh, called: "loop2"},
@@ -116,12 +116,12 @@ func TestADatasetIsFoundAgainByItsGUID(t *testing.T) {
 		want    tunable.Presence
 		called  string
 	}{
-		"nothing":                  {func(*tunabletest.Kernel) {}, tunable.Here, "tank/bench"},
-		"a boot":                   {func(k *tunabletest.Kernel) { k.Reboot(nil) }, tunable.Here, "tank/bench"},
-		"it was renamed":           {func(k *tunabletest.Kernel) { k.Rename("tank/bench", "tank/x") }, tunable.Here, "tank/x"},
-		"it was destroyed":         {func(k *tunabletest.Kernel) { k.Destroy("tank/bench") }, tunable.Gone, ""},
-		"another one has its name": {func(k *tunabletest.Kernel) { k.Destroy("tank/bench"); k.Create("tank/bench", "3") }, tunable.Gone, ""},
-		"its pool was exported":    {func(k *tunabletest.Kernel) { k.Destroy("tank/bench"); k.Destroy("tank") }, tunable.Away, ""},
+		"nothing":                       {func(*tunabletest.Kernel) {}, tunable.Here, "tank/bench"},
+		"a boot":                        {func(k *tunabletest.Kernel) { k.Reboot(nil) }, tunable.Here, "tank/bench"},
+		"it was renamed":                {func(k *tunabletest.Kernel) { k.Rename("tank/bench", "tank/x") }, tunable.Here, "tank/x"},
+		"it was destroyed":              {func(k *tunabletest.Kernel) { k.Destroy("tank/bench") }, tunable.Gone, ""},
+		"another disk now has its name": {func(k *tunabletest.Kernel) { k.Destroy("tank/bench"); k.Create("tank/bench", "3") }, tunable.Gone, ""},
+		"its pool was exported":         {func(k *tunabletest.Kernel) { k.Destroy("tank/bench"); k.Destroy("tank") }, tunable.Away, ""},
 	} {
 		kernel := tunabletest.New()
 		kernel.Create("tank", "1")

@@ -18,23 +18,23 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// Place is what is under a target.
+// Place is what is below a target.
 type Place struct {
-	// Path that was asked for; empty: no target, only what is the node's.
+	// Path of the target; empty: no target, only settings of the node.
 	Path string
-	// Devices are the leaf disks; DeviceNote says why there are none, or what else is
-	// to be known of them.
+	// Devices are the leaf disks. DeviceNote says why there are none, or what else to
+	// know about them.
 	Devices    []DeviceID
 	DeviceNote string
 	// Leaves describe the same disks.
 	Leaves []result.Device
 	// Dataset that the target is on; nil: it is not on ZFS.
 	Dataset *DatasetID
-	// DatasetNote says why there is none although the target is on ZFS.
+	// DatasetNote says why Dataset is nil although the target is on ZFS.
 	DatasetNote string
 }
 
-// Place finds what is under a directory or a block device.
+// Place finds what is below a directory or a block device.
 func (h Host) Place(ctx context.Context, path string) (Place, error) {
 	p := Place{Path: path}
 	if path == "" {
@@ -74,7 +74,8 @@ func (h Host) Place(ctx context.Context, path string) (Place, error) {
 
 func zvol(d result.Device) bool { return strings.HasPrefix(d.Name, "zd") }
 
-// fill finds the identities of disks and dataset, and the disks of a pool.
+// fill adds the identities of the disks and the dataset, and the disks of a
+// pool.
 func (h Host) fill(ctx context.Context, p *Place, leaves []result.Device, dataset string) {
 	if dataset != "" {
 		var err error
@@ -112,7 +113,7 @@ func (h Host) underPool(ctx context.Context, pool string) ([]result.Device, stri
 	for line := range strings.Lines(out) {
 		fields := strings.Fields(line)
 		if len(fields) == 0 || !filepath.IsAbs(fields[0]) {
-			continue // the pool, a mirror or RAIDZ, a heading
+			continue // a line for the pool, a mirror, RAIDZ or a heading
 		}
 		major, minor, err := h.number(filepath.Base(fields[0]))
 		if err != nil {
@@ -130,7 +131,7 @@ func (h Host) underPool(ctx context.Context, pool string) ([]result.Device, stri
 	return leaves, strings.Join(notes, "; ")
 }
 
-// number is the device number of a disk or partition.
+// number returns the device number of a disk or partition.
 func (h Host) number(name string) (major, minor int, err error) {
 	text, err := h.read("/sys/class/block/" + name + "/dev")
 	if err != nil {
@@ -166,9 +167,10 @@ func zvolName(path string) (string, error) {
 	return unix.ByteSliceToString(name[:]), nil
 }
 
-// Plan makes assignments of settings, in their order: one for each device for a setting of devices,
-// and one for any other. It refuses, with a *trial.Failure whose Field is relative
-// to what holds the settings, what Check refuses and what the target has not.
+// Plan turns settings into assignments, in their order: one for each device for a setting
+// of devices, and one for any other. It refuses what Check refuses and settings that the
+// target does not have. Its error is a *trial.Failure whose Field is relative to the list's
+// owner.
 func (h Host) Plan(ctx context.Context, settings []Setting, p Place) ([]Assignment, error) {
 	if err := Check(settings); err != nil {
 		return nil, err
@@ -198,9 +200,10 @@ func (h Host) Plan(ctx context.Context, settings []Setting, p Place) ([]Assignme
 	return out, nil
 }
 
-// Knobs returns what the tunable is at a place.
+// Knobs returns the knobs of the tunable at a place, one for each device of a
+// Device tunable.
 func (t Tunable) Knobs(p Place) []Knob {
-	knobs, _ := t.knobs(p) // none is an answer
+	knobs, _ := t.knobs(p) // a place may have none
 	return knobs
 }
 
@@ -220,7 +223,7 @@ func (t Tunable) knobs(p Place) ([]Knob, error) {
 		var out []Knob
 		for _, d := range p.Devices {
 			if t.Survives != Never && !d.lasting() {
-				return nil, fmt.Errorf("%s has no serial number and no WWID: %s may outlast a reboot, and then the disk could not be recognised", d.Name, t.Name)
+				return nil, fmt.Errorf("disk %s has no serial number or WWID, so it could not be recognised after a reboot, which %s may outlast", d.Name, t.Name)
 			}
 			out = append(out, Knob{Tunable: t.Name, Device: &d})
 		}
@@ -235,7 +238,8 @@ func orElse(s, otherwise string) string {
 	return s
 }
 
-// refused is a setting that the target does not have, or that cannot be read.
+// refused is the failure for a setting that the target does not have, or that
+// cannot be read.
 func refused(field string, err error) *trial.Failure {
 	f := &trial.Failure{Class: reason.InvalidSpec, Field: field, Message: err.Error(), Err: err}
 	switch _, missing := errors.AsType[*MissingError](err); {

@@ -16,51 +16,53 @@ func WriteReference(w io.Writer) error {
 <!-- Generated from internal/tunable by "go generate ./internal/tunable". -->
 
 The settings of a node that a benchmark's variants may change, and no others.
-` + "`storagebench tunables`" + ` lists them with this node's present values, and
-` + "`storagebench tunables NAME --target PATH`" + ` says what is known of one.
+` + "`storagebench tunables`" + ` lists them with this node's current values, and
+` + "`storagebench tunables NAME --target PATH`" + ` describes one in detail.
 
-## How one is set, and put back
+## How a setting is changed and restored
 
-1. Its old value is written into a journal on the node (` + "`/var/lib/storagebench/journal`" + `), together
-   with those of all settings of the same disk that the kernel may change along with it. The
-   new value is written only when that is on the disk.
-2. It is read back. A value that the kernel rounds or ignores is not taken: everything that
-   was changed is put back, and the benchmark fails with what was wanted and what was seen.
-   The same if a later setting undoes an earlier one.
-3. It is put back in reverse order, read back again, and only then taken off the journal.
+1. The worker writes the old value into a journal on the node (` + "`/var/lib/storagebench/journal`" + `),
+   together with the old values of all settings of the same disk that the kernel may change along
+   with it. Only when the journal is on disk does the worker write the new value.
+2. It reads the value back. If the kernel rounded or ignored it, or if a later setting undid an
+   earlier one, the worker restores everything that it changed. The benchmark fails, and its message
+   names the value that was requested and the value that was read.
+3. At the end it restores the settings in reverse order, reads each one back, and only then removes
+   it from the journal.
 
-If the benchmark is killed in between, ` + "`storagebench restore`" + ` on the node does the third step, as
-often as it is called. No benchmark with tunables starts on a node whose journal is not empty.
+If the benchmark is killed in between, ` + "`storagebench restore`" + ` on the node does the third step. You can
+run it any number of times. No benchmark with tunables starts on a node whose journal is not empty.
 
-- **Somebody else's change** is never written over. A setting that has neither its old value
-  nor the benchmark's stays as it is and in the journal, until a person has looked at it:
-  ` + "`storagebench restore --forget`" + `. Only what changed in the moments between the writing of a
-  value and the record of what came of it cannot be told from the kernel's own doing.
-- **After a reboot** a setting that the kernel forgets has been put back by the boot, and what
-  the boot has put there stays. One that survives is restored.
-- **A disk** is known by the kernel's own object (its directory in sysfs) while the node is up, and by its WWID, serial number
-  or backing file afterwards, never by its name. If it is gone, its settings went with it. If it
-  may have kept one (the cache of a drive), the setting stays in the journal.
-- **A loop device** keeps every setting of its queue when its file is detached, and gives them to the next
-  file. They are put back whatever is attached to it, also if nothing is.
-- **A dataset** is known by its GUID, through renames. If it was destroyed, its properties went
-  with it; if its pool is not imported, they stay in the journal.
-- **A damaged journal** (each record has a SHA-256, and all have one together) is never used.
-  ` + "`storagebench restore`" + ` prints what can be read of it, and ` + "`--forget`" + ` moves it aside.
+- **Somebody else's change** is never overwritten. A setting that has neither its old value nor the
+  benchmark's keeps its value and stays in the journal until a person has looked at it and runs
+  ` + "`storagebench restore --forget`" + `. One gap remains: a change that somebody makes between the write of
+  a value and the record of its effect looks like the kernel's own.
+- **After a reboot** a setting that the kernel forgets has its boot value again, and keeps it. A
+  setting that survives a reboot is restored.
+- **A disk** is recognised by the kernel's own object (its directory in sysfs) until the node
+  reboots, and by its WWID, serial number or backing file afterwards, never by its name. If the disk
+  is gone, so are its settings. If the drive itself may keep a setting (its cache), the setting stays
+  in the journal.
+- **A loop device** keeps every setting of its queue when its file is detached, and applies them to
+  the next file. They are restored whatever is attached to it, even if nothing is.
+- **A dataset** is recognised by its GUID, also after a rename. If it was destroyed, so were its
+  properties. If its pool is not imported, they stay in the journal.
+- **A damaged journal** is never used (each record has a SHA-256, and so has the whole file).
+  ` + "`storagebench restore`" + ` prints what is still readable, and ` + "`--forget`" + ` moves it aside.
 
-Scopes: a setting of the **Node** affects everything on it; of a **Device**, each leaf disk under
-the target (of a ZFS pool all of its disks), whoever else uses it; of a **Dataset**, the target's
-dataset and those that inherit from it.
+Scopes: a **Node** setting affects everything on the node. A **Device** setting affects each leaf
+disk under the target (all disks of a ZFS pool), for all its users. A **Dataset** setting affects the
+target's dataset and those that inherit from it.
 
-Risks: **DataLoss** means that acknowledged writes are lost, or a pool damaged, if the node loses
-power meanwhile; **Memory**, that the node may run short of it.
+Risks: **DataLoss** means that a power failure during the benchmark can lose acknowledged writes or
+damage a pool. **Memory** means that the node may run out of memory.
 `)
 	for _, section := range []struct{ title, prefix, text string }{
 		{"ZFS module", "zfs.module.", "Parameters of the loaded zfs module, for all pools of the node."},
 		{"ZFS dataset", "zfs.dataset.", "Set by the node's own zfs, whose version must fit the module."},
-		{"Caches of disks", "scsi.|ata.|nvme.", "What is in the disk itself, and slows it down if it is off. They need hdparm or nvme-cli, " +
-			"but for `scsi.disk.cache_type`, of which sysfs does not say whether what it shows is the disk's state or only the kernel's view: " +
-			"if it was set with \"temporary\" before the benchmark, it is put back without."},
+		{"Caches of disks", "scsi.|ata.|nvme.", "The cache in the disk itself; without it the disk is slower. They need hdparm or nvme-cli, " +
+			"except for `scsi.disk.cache_type`. sysfs does not tell whether that shows the disk's state or only the kernel's view: " +
+			"if somebody set it with \"temporary\" before the benchmark, it is restored without."},
 		{"Block layer", "block.", "Attributes of the queue in front of a disk."},
 		{"Page cache", "vm.", "Sysctls."},
 	} {
@@ -105,13 +107,13 @@ func riskCell(t Tunable) string {
 	return strings.Join(parts, "; ")
 }
 
-// restoringNote leaves out what the tunable before has said.
+// restoringNote does not repeat the note of the tunable before.
 func restoringNote(t Tunable, before string) string {
 	switch t.Restoring {
 	case "":
 		return ""
 	case before:
-		return " It is put back as the one before."
+		return " It is restored like the one before."
 	default:
 		return " " + t.Restoring
 	}

@@ -7,12 +7,11 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// Rules are what the catalogue says without a machine, for those who decide whether a
-// setting is permitted.
+// Rules answers questions about the catalogue without a machine, for package policy.
 type Rules struct{}
 
 // Check refuses a name that is not in the catalogue, and a value that the tunable does
-// not take, with a *trial.Failure whose Field is name or value.
+// not accept. Its error is a *trial.Failure whose Field is name or value.
 func (Rules) Check(name, value string) error {
 	t, err := Find(name)
 	if err != nil {
@@ -21,12 +20,12 @@ func (Rules) Check(name, value string) error {
 		return &f
 	}
 	if _, err := t.Parse(value); err != nil {
-		return &trial.Failure{Class: reason.InvalidSpec, Field: "value", Message: fmt.Sprintf("%s does not take the value %q", name, value), Remedy: err.Error(), Err: err}
+		return &trial.Failure{Class: reason.InvalidSpec, Field: "value", Message: fmt.Sprintf("%s does not accept the value %q", name, value), Remedy: err.Error(), Err: err}
 	}
 	return nil
 }
 
-// DataLoss is why a power failure can lose data with this value, or "".
+// DataLoss returns why a power failure can lose data with this value, or "".
 func (Rules) DataLoss(name, value string) string {
 	t, err := Find(name)
 	if err != nil {

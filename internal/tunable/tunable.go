@@ -14,12 +14,12 @@ type Scope string
 
 // Scopes of tunables.
 const (
-	Node    Scope = "Node"    // of the kernel: everything on the node is affected
-	Dataset Scope = "Dataset" // of the ZFS dataset that the target is on, and of those that inherit from it
-	Device  Scope = "Device"  // of each leaf disk under the target, whoever else uses it
+	Node    Scope = "Node"    // the kernel: affects everything on the node
+	Dataset Scope = "Dataset" // the target's ZFS dataset, and those that inherit from it
+	Device  Scope = "Device"  // each leaf disk under the target, for all its users
 )
 
-// Survival reports whether a value is still there after a reboot.
+// Survival tells whether a value outlasts a reboot.
 type Survival string
 
 // Survivals of a reboot.
@@ -29,27 +29,27 @@ const (
 	Maybe  Survival = "Maybe"  // the drive decides
 )
 
-// Risk is what a value can cost besides speed.
+// Risk is what a value can cost, apart from speed.
 type Risk string
 
 // Risks of values.
 const (
 	None     Risk = "None"
 	Memory   Risk = "Memory"   // the node may run out of memory
-	DataLoss Risk = "DataLoss" // acknowledged writes may be lost, or a pool damaged, if the node loses power
+	DataLoss Risk = "DataLoss" // a power failure may lose acknowledged writes or damage a pool
 )
 
 // Tunable is one entry of the catalogue.
 type Tunable struct {
-	// Name as a spec has it, like block.queue.scheduler.
+	// Name as in a spec, like block.queue.scheduler.
 	Name  string
 	Scope Scope
-	// About says in a sentence what it does.
+	// About says in one sentence what the tunable does.
 	About string
-	// Where it is: a file, with X for a disk's name, or a command.
+	// Where the setting is: a file, with X for a disk's name, or a command.
 	Where    string
 	Survives Survival
-	// Restoring says what is special about putting it back; empty: nothing.
+	// Restoring says what is special about restoring it; empty: nothing.
 	Restoring string
 
 	values  values
@@ -57,20 +57,21 @@ type Tunable struct {
 	backend backend
 }
 
-// risk of some values, or of all if none are named.
+// risk is the risk of some values, or of all if it lists none.
 type risk struct {
 	values []string
 	level  Risk
 	reason string
 }
 
-// Values describes the values that the tunable takes, for people.
+// Values describes the values that the tunable accepts, for display.
 func (t Tunable) Values() string { return t.values.about }
 
-// Parse returns a value in the form in which it is written and compared.
+// Parse returns a value in its canonical form, in which it is written and
+// compared.
 func (t Tunable) Parse(value string) (string, error) { return t.values.parse(value) }
 
-// Risk returns what a value, as Parse returns it, puts at risk, and why.
+// Risk returns the risk of a value, as Parse returns it, and why.
 func (t Tunable) Risk(value string) (Risk, string) {
 	for _, r := range t.risks {
 		if len(r.values) == 0 || slices.Contains(r.values, value) {
@@ -88,7 +89,7 @@ type Risky struct {
 	Reason string   `json:"reason"`
 }
 
-// Risks lists what values of the tunable put at risk; empty: none does.
+// Risks lists the tunable's values that are a risk.
 func (t Tunable) Risks() []Risky {
 	var out []Risky
 	for _, r := range t.risks {
@@ -108,18 +109,18 @@ func (t Tunable) Worst() Risk {
 	return worst
 }
 
-// State is what a knob has: its value and, where the value alone does not say how
-// to put it back, where that came from.
+// State is a knob's value and, where the value alone does not tell how to restore
+// it, the value's source.
 type State struct {
 	Value string `json:"value"`
-	// Source is, of a dataset's property, local, default, received or "inherited from
-	// …"; of the ARC's limits the parameter's own text; of the vm settings of which
-	// one switches off another, that other one's value; of a SCSI disk's cache
-	// "temporary" if only the kernel's view of it was changed.
+	// Source is local, default, received or "inherited from …" for a dataset's
+	// property; the parameter's text for the ARC's limits; the value of the other
+	// setting for a vm setting that switches off another; and "temporary" for a SCSI
+	// disk's cache if only the kernel's view of it was changed.
 	Source string `json:"source,omitempty"`
 }
 
-// String is the state for people.
+// String returns the state for display.
 func (s State) String() string {
 	if s.Source == "" {
 		return quoteSpaces(s.Value)
@@ -134,15 +135,15 @@ func quoteSpaces(s string) string {
 	return s
 }
 
-// Knob is one value of one thing: a tunable, and the device or dataset that it is
-// a setting of. It goes into the journal, and must be found again by it.
+// Knob is a tunable of one device, of one dataset, or of the node. The journal
+// records it, and Locate must find it again from that record.
 type Knob struct {
 	Tunable string     `json:"tunable"`
 	Device  *DeviceID  `json:"device,omitempty"`
 	Dataset *DatasetID `json:"dataset,omitempty"`
 }
 
-// String names the knob for people.
+// String names the knob for display.
 func (k Knob) String() string {
 	switch {
 	case k.Device != nil:
@@ -154,8 +155,8 @@ func (k Knob) String() string {
 	}
 }
 
-// PermittedBy reports whether t, which has the knob's name, names its device or dataset.
-// What is the node's own has neither.
+// PermittedBy reports whether the patterns of t, which has the knob's name, match its
+// device or dataset. A setting of the node has neither and is always permitted.
 func (k Knob) PermittedBy(t trial.Tunable) bool {
 	switch {
 	case k.Device != nil:
@@ -174,20 +175,20 @@ func matchesAny(patterns []string, name string) bool {
 	})
 }
 
-// Key is the same for two knobs if they are one.
+// Key is equal for two knobs exactly if they are the same.
 func (k Knob) Key() string { return k.String() }
 
-// Setting is what a spec asks for.
+// Setting is a tunable and the value that a spec asks for.
 type Setting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// Assignment is what a setting comes to on one device or dataset, or on the node.
+// Assignment is a setting applied to one device, one dataset, or the node.
 type Assignment struct {
 	// Field of the setting, like tunables[0].
 	Field string `json:"field"`
 	Knob  Knob   `json:"knob"`
-	// Value in the form in which it is written.
+	// Value in its canonical form.
 	Value string `json:"value"`
 }

@@ -10,14 +10,15 @@ import (
 	"storagebench.io/storagebench/internal/suggest"
 )
 
-// values is a set of values: what it is called in the reference, and a function
-// that brings one of them into its only form. Its error says what to write instead.
+// values is a set of accepted values: its description in the reference, and a
+// function that returns the canonical form of one. Its error says what to write
+// instead.
 type values struct {
 	about string
 	parse func(string) (string, error)
 }
 
-// oneOf are words.
+// oneOf accepts these words.
 func oneOf(words ...string) values {
 	return values{
 		about: "`" + strings.Join(words, "`, `") + "`",
@@ -30,10 +31,11 @@ func oneOf(words ...string) values {
 	}
 }
 
-// flag is 0 or 1. YAML makes booleans of on and off, and people write them.
+// flag accepts 0 and 1, and also the booleans that people write and that YAML
+// makes of on and off.
 func flag() values { return oneOf("0", "1") }
 
-// number is a whole number in a range.
+// number accepts a whole number in a range.
 func number(low, high uint64) values {
 	return values{
 		about: fmt.Sprintf("%d to %d", low, high),
@@ -45,12 +47,12 @@ func number(low, high uint64) values {
 			case err != nil || n < low || n > high:
 				return "", fmt.Errorf("use a whole number from %d to %d", low, high)
 			}
-			return strconv.FormatUint(n, 10), nil // 007 is written as the kernel prints it
+			return strconv.FormatUint(n, 10), nil // 007 becomes 7, as the kernel prints it
 		},
 	}
 }
 
-// multiple is a whole number in a range that is a multiple of step.
+// multiple accepts a multiple of step in a range.
 func multiple(step, low, high uint64) values {
 	in := number(low, high)
 	return values{
@@ -61,15 +63,15 @@ func multiple(step, low, high uint64) values {
 				return "", err
 			}
 			if n, _ := strconv.ParseUint(out, 10, 64); n%step != 0 {
-				return "", fmt.Errorf("use a multiple of %d: the kernel would round the value", step)
+				return "", fmt.Errorf("use a multiple of %d; the kernel would round any other value", step)
 			}
 			return out, nil
 		},
 	}
 }
 
-// size is a number of bytes, with or without a unit. Units are powers of 1024
-// however they are written, as the kernel and zfs have them.
+// size accepts a number of bytes, with or without a unit. K, KB and KiB are all
+// powers of 1024, as in the kernel and zfs.
 func size(low, high uint64) values {
 	return values{
 		about: fmt.Sprintf("%s to %s, in bytes or as 512K, 8M, 2G", humanSize(low), humanSize(high)),
@@ -79,14 +81,14 @@ func size(low, high uint64) values {
 				return "", err
 			}
 			if n < low || n > high {
-				return "", fmt.Errorf("use %s to %s", humanSize(low), humanSize(high))
+				return "", fmt.Errorf("use a size from %s to %s", humanSize(low), humanSize(high))
 			}
 			return strconv.FormatUint(n, 10), nil
 		},
 	}
 }
 
-// power is a size that is a power of two.
+// power accepts a size that is a power of two.
 func power(low, high uint64) values {
 	in := size(low, high)
 	return values{

@@ -98,7 +98,7 @@ func existingRequests(ctx context.Context, t *testing.T) map[string]request {
 			b.Finalizers = nil
 			return c.Update(ctx, b, client.DryRunAll)
 		}},
-		"the operator changes a spec": change(operatorUser, held, func(b *v1alpha1.StorageBenchmark) { b.Spec.RunID = "again" }, "changes no spec"),
+		"the operator changes a spec": change(operatorUser, held, func(b *v1alpha1.StorageBenchmark) { b.Spec.RunID = "again" }, "never changes a benchmark's spec"),
 
 		"the operator removes its finalizer":         change(operatorUser, held, without(cleanup), ""),
 		"the operator adds its finalizer":            change(operatorUser, free, func(b *v1alpha1.StorageBenchmark) { b.Finalizers = []string{cleanup} }, ""),

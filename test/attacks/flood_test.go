@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -78,15 +77,7 @@ func TestFloodOfEvents(t *testing.T) {
 	a := begin(t, "1,000 forged events of a Pod that does not start")
 	m := a.tenant("restricted")
 	m.takeNode()
-	claim := &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: "never"},
-		Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, StorageClassName: new(""),
-			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Mi")}},
-		},
-	}
-	m.must(m.api.Create(a.ctx, claim))
-	b := m.benchmark("events", ofClaim(claim.Name))
+	b := m.benchmark("events", ofClaim(m.claimNothing().Name))
 	a.stands(b, reason.Starting, reason.PodUnschedulable, reason.VolumeNotReady)
 	pods := &corev1.PodList{}
 	a.eventually("the Pod is there", func() error {

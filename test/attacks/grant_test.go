@@ -39,7 +39,17 @@ type loot struct {
 	http   *http.Client
 }
 
-// plunder reads the plan and the grant of a worker that runs.
+// plunderWorker runs a benchmark of a new tenant, on a node that no other attack uses, and reads
+// its worker's plan and grant.
+func (a *attack) plunderWorker(name string, changes ...func(*v1alpha1.StorageBenchmarkSpec)) (*tenant, *v1alpha1.StorageBenchmark, loot) {
+	a.t.Helper()
+	m := a.tenant("restricted")
+	m.takeNode()
+	b := m.benchmark(name, changes...)
+	return m, b, m.plunder(b)
+}
+
+// plunder reads the plan and the grant of a running worker.
 func (m *tenant) plunder(b *v1alpha1.StorageBenchmark) loot {
 	m.t.Helper()
 	l := loot{http: m.storeClient()}

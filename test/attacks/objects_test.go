@@ -9,7 +9,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -125,10 +124,7 @@ func TestTamperingHoldsNoNode(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			a := begin(t, what)
-			m := a.tenant("restricted")
-			m.takeNode()
-			b := m.benchmark("tampered", minuteLong)
-			l := m.plunder(b)
+			m, b, l := a.plunderWorker("tampered", minuteLong)
 			m.must(how(m, l))
 			a.measures(m.node)
 			m.must(m.api.Delete(a.ctx, b))
@@ -160,10 +156,7 @@ func TestTamperingBeforeTheEnd(t *testing.T) {
 			t.Run(what+", and the benchmark is "+then, func(t *testing.T) {
 				t.Parallel()
 				a := begin(t, what+", and the benchmark is "+then)
-				m := a.tenant("restricted")
-				m.takeNode()
-				b := m.benchmark("tampered", slow)
-				l := m.plunder(b)
+				m, b, l := a.plunderWorker("tampered", slow)
 				m.must(how(m, l))
 				m.must(end(m, b))
 				a.measures(m.node)
@@ -197,16 +190,7 @@ func TestTamperingWithWorkersThatCannotStart(t *testing.T) {
 	a := begin(t, "a day's benchmark of a claim that is never bound")
 	m := a.tenant("restricted")
 	m.takeNode()
-	claim := &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: "never"},
-		Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, StorageClassName: new(""),
-			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Mi")}},
-		},
-	}
-	m.must(m.api.Create(a.ctx, claim))
-	b := m.benchmark("stuck", func(s *v1alpha1.StorageBenchmarkSpec) {
-		s.Targets = []v1alpha1.Target{{Name: "claim", PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: claim.Name}}}
+	b := m.benchmark("stuck", ofClaim(m.claimNothing().Name), func(s *v1alpha1.StorageBenchmarkSpec) {
 		s.Timeout = &metav1.Duration{Duration: 24 * hour}
 	})
 	a.stands(b, reason.Starting, reason.PodUnschedulable, reason.VolumeNotReady)

@@ -176,10 +176,7 @@ func (m *tenant) workerWith(l loot, secret *corev1.Secret, forged []byte, trap *
 func TestQuickPlanIsReplaced(t *testing.T) {
 	t.Parallel()
 	a := begin(t, "the plan is replaced, for the worker to run another")
-	m := a.tenant("restricted")
-	m.takeNode()
-	b := m.benchmark("plan", slow)
-	l := m.plunder(b)
+	m, b, l := a.plunderWorker("plan", slow)
 	replace(m, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: l.job.Name}}, func(c *corev1.ConfigMap) {
 		c.Data["plan.json"] = strings.Replace(c.Data["plan.json"], "16MiB", "64MiB", 1)
 	})
@@ -198,10 +195,7 @@ func TestQuickPlanIsReplaced(t *testing.T) {
 func TestQuickJobIsRewritten(t *testing.T) {
 	t.Parallel()
 	group := begin(t, "another image in the worker's Job")
-	m := group.tenant("restricted")
-	m.takeNode()
-	b := m.benchmark("rewritten", slow)
-	l := m.plunder(b)
+	m, b, l := group.plunderWorker("rewritten", slow)
 	rewritten := func(how func(*corev1.PodSpec)) error {
 		job := l.job.DeepCopy()
 		return change(m, job, func(j *batchv1.Job) { how(&j.Spec.Template.Spec) })
@@ -228,10 +222,7 @@ func TestQuickJobIsRewritten(t *testing.T) {
 func TestQuickForgedLabels(t *testing.T) {
 	t.Parallel()
 	a := begin(t, "the operator deletes objects with forged labels")
-	m := a.tenant("restricted")
-	m.takeNode()
-	b := m.benchmark("labels", slow)
-	l := m.plunder(b)
+	m, b, l := a.plunderWorker("labels", slow)
 	meta := metav1.ObjectMeta{Namespace: m.namespace, Name: "innocent", Labels: l.job.Labels}
 	innocent := []client.Object{
 		&corev1.Secret{ObjectMeta: meta},

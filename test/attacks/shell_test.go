@@ -59,13 +59,24 @@ func TestQuickShellInAWorker(t *testing.T) {
 	group.remove(b)
 }
 
-// claim makes a volume of the tenant's own.
+// claim creates a claim of the tenant's.
 func (m *tenant) claim(name string) *corev1.PersistentVolumeClaim {
+	m.t.Helper()
+	return m.claimOfClass(name, "loop-ext4")
+}
+
+// claimNothing creates a claim that is never bound, as there is no volume for it.
+func (m *tenant) claimNothing() *corev1.PersistentVolumeClaim {
+	m.t.Helper()
+	return m.claimOfClass("never", "")
+}
+
+func (m *tenant) claimOfClass(name, class string) *corev1.PersistentVolumeClaim {
 	m.t.Helper()
 	claim := &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: name},
 		Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, StorageClassName: new("loop-ext4"),
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, StorageClassName: &class,
 			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("128Mi")}},
 		},
 	}

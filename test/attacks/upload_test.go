@@ -120,26 +120,31 @@ func TestUploadOfForgedSummaries(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			a := begin(t, "a summary with "+what)
-			m := a.tenant("restricted")
-			m.takeNode()
-			b := m.benchmark("bomb", slow, threeTrials)
-			l := m.plunder(b)
+			m, b, l := a.plunderWorker("bomb", slow, threeTrials)
 			body := build(l)
 			m.stopWorker(l)
 			if status, err := l.upload(a.ctx, l.keys.WorkerSummary(l.worker.Name), body); err != nil || status >= 300 {
 				t.Logf("the store does not take it: HTTP %d %v", status, err)
 			}
-			m.forgePod(l, l.receipt(trial.Digest(body)))
-			a.endsSmall(b)
-			a.serves()
-			a.remove(b)
+			m.forgeEnd(b, l, l.receipt(trial.Digest(body)))
 		})
 	}
 }
 
 func threeTrials(s *v1alpha1.StorageBenchmarkSpec) { s.Trials.Min = 3 }
 
-// endsSmall waits until a run has ended that was attacked by what was uploaded for it.
+// forgeEnd gives a stopped worker a forged Pod with a receipt, and checks that the run ends and
+// that the operator works on.
+func (m *tenant) forgeEnd(b *v1alpha1.StorageBenchmark, l loot, receipt string) {
+	m.t.Helper()
+	m.forgePod(l, receipt)
+	m.endsSmall(b)
+	m.serves()
+	m.remove(b)
+}
+
+// endsSmall waits until an attacked run has ended, and checks that its status is small and without
+// control characters.
 func (a *attack) endsSmall(b *v1alpha1.StorageBenchmark) {
 	a.t.Helper()
 	c := a.ended(b)
@@ -165,10 +170,7 @@ func (a *attack) endsSmall(b *v1alpha1.StorageBenchmark) {
 func TestUploadOfForgedTrials(t *testing.T) {
 	t.Parallel()
 	a := begin(t, "60 trial documents of the largest size, and no summary")
-	m := a.tenant("restricted")
-	m.takeNode()
-	b := m.benchmark("trials", slow, func(s *v1alpha1.StorageBenchmarkSpec) { s.Trials.Min = 60 })
-	l := m.plunder(b)
+	m, b, l := a.plunderWorker("trials", slow, func(s *v1alpha1.StorageBenchmarkSpec) { s.Trials.Min = 60 })
 	body := []byte(`{"schema":"` + result.TrialSchema + `","metrics":{"a":{}},"histograms":{"read":[` + repeated("1", result.MaxTrial-4096) + `]}}`)
 	stored := 0
 	for _, tr := range l.plan.Trials {
@@ -180,10 +182,7 @@ func TestUploadOfForgedTrials(t *testing.T) {
 		t.Error("the store took none of the documents")
 	}
 	m.stopWorker(l)
-	m.forgePod(l, l.receipt(""))
-	a.endsSmall(b)
-	a.serves()
-	a.remove(b)
+	m.forgeEnd(b, l, l.receipt(""))
 }
 
 // What a Pod writes to its termination log is the tenant's.
@@ -208,15 +207,9 @@ func TestUploadOfForgedReceipts(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			a := begin(t, "a receipt with "+what)
-			m := a.tenant("restricted")
-			m.takeNode()
-			b := m.benchmark("receipt", slow, threeTrials)
-			l := m.plunder(b)
+			m, b, l := a.plunderWorker("receipt", slow, threeTrials)
 			m.stopWorker(l)
-			m.forgePod(l, receipt(l))
-			a.endsSmall(b)
-			a.serves()
-			a.remove(b)
+			m.forgeEnd(b, l, receipt(l))
 		})
 	}
 }
@@ -225,10 +218,7 @@ func TestUploadOfForgedReceipts(t *testing.T) {
 func TestQuickGrantForOtherObjects(t *testing.T) {
 	t.Parallel()
 	group := begin(t, "the run's summary is stored with the worker's grant")
-	m := group.tenant("restricted")
-	m.takeNode()
-	b := m.benchmark("grant", slow)
-	l := m.plunder(b)
+	m, b, l := group.plunderWorker("grant", slow)
 	own := l.keys.Trial(l.worker.Name, l.plan.Trials[0].ID)
 	status, err := l.upload(group.ctx, own, []byte("{}"))
 	if err == nil && status >= 300 {
@@ -270,10 +260,7 @@ func TestQuickGrantForOtherObjects(t *testing.T) {
 func TestQuickUploadAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	a := begin(t, "the grant is used after the run's end")
-	m := a.tenant("restricted")
-	m.takeNode()
-	b := m.benchmark("done", threeTrials)
-	l := m.plunder(b)
+	m, b, l := a.plunderWorker("done", threeTrials)
 	if c := a.ended(b); c.Reason != reason.Finished {
 		t.Fatalf("%+v", c)
 	}

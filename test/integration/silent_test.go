@@ -81,7 +81,7 @@ func tuning(then func(*stage)) func(*stage, *rand.Rand) {
 	}
 }
 
-// policy gives the stage's namespace the label that the theatre's TunablePolicy asks for.
+// policy gives the stage's namespace the label that the apiServer's TunablePolicy asks for.
 func (s *stage) policy() {
 	s.t.Helper()
 	ns := &corev1.Namespace{}
@@ -313,7 +313,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 // Once the operator has done what there is to do, a pass in which nothing has changed writes
 // nothing, asks the API server for nothing, and leaves conditions that say what is the case.
 func TestAPassInAnUnchangedWorldIsSilent(t *testing.T) {
-	th := openTheatre(t)
+	th := startAPIServer(t)
 	t.Run("worlds", func(t *testing.T) {
 		for name, state := range states {
 			for seed := range uint64(2) {

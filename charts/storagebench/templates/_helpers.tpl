@@ -58,7 +58,7 @@ operator nor a benchmark may run where such a Job may.
 {{- define "storagebench.restoreNamespace" -}}
 {{- $name := default (printf "%s-restore" (.Release.Namespace | trunc 55 | trimSuffix "-")) .Values.restore.namespace }}
 {{- if or (eq $name .Release.Namespace) (has $name .Values.namespaces) }}
-{{- fail (printf "restore.namespace is %q, where the operator or benchmarks run; restore Jobs are privileged: name a namespace that nothing else uses" $name) }}
+{{- fail (printf "restore.namespace is %q, where the operator or benchmarks run; restore Jobs are privileged, so set it to a namespace that nothing else uses" $name) }}
 {{- end }}
 {{- $name }}
 {{- end }}

@@ -28,7 +28,8 @@ import (
 // celCost is the API server's budget for the rules of one object.
 const celCost = 10_000_000
 
-// schema is what the API server makes of the CustomResourceDefinition.
+// schema validates objects as the API server does with the
+// CustomResourceDefinition.
 type schema struct {
 	structural *structural.Structural
 	validator  validation.SchemaValidator
@@ -68,7 +69,7 @@ func (s *schema) admit(ctx context.Context, object map[string]any) error {
 	errs = append(errs, validation.ValidateCustomResource(nil, object, s.validator)...)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.structural, object)...)
 	if len(errs) == 0 {
-		// The rules suppose that the types are right.
+		// The rules assume correct types.
 		errs, _ = s.rules.Validate(ctx, nil, s.structural, object, nil, math.MaxInt64)
 	}
 	if len(errs) == 0 {
@@ -85,13 +86,13 @@ func (s *schema) admit(ctx context.Context, object map[string]any) error {
 	return invalid(errs[0].Field, message, remedyFor(errs[0]))
 }
 
-// remedyFor returns what to do about an error whose message does not tell, or "".
+// remedyFor returns a remedy for an error whose message has none, or "".
 func remedyFor(e *field.Error) string {
 	if e.Type == field.ErrorTypeNotSupported {
 		return nearestChoice(fmt.Sprint(e.BadValue), e.Detail)
 	}
 	if strings.Contains(e.Detail, "integer,string") {
-		return "write a fraction, true, false, on, off, yes and no in quotes"
+		return "put fractions, true, false, on, off, yes and no in quotes"
 	}
 	return ""
 }
@@ -112,8 +113,8 @@ func checkName(object map[string]any) field.ErrorList {
 
 var quoted = regexp.MustCompile(`"([^"]*)"`)
 
-// nearestChoice suggests one of the values that an error lists. The list itself is in the
-// message already.
+// nearestChoice suggests one of the values that an error lists. The message already has
+// the list.
 func nearestChoice(given, list string) string {
 	var choices []string
 	for _, match := range quoted.FindAllStringSubmatch(list, -1) {
@@ -127,7 +128,8 @@ func nearestChoice(given, list string) string {
 
 var index = regexp.MustCompile(`\[\d+\]`)
 
-// unknown says where an unknown field stands, and which one may have been meant.
+// unknown returns the failure for an unknown field: its path, and a similar
+// field.
 func (s *schema) unknown(path string) error {
 	parts := strings.Split(path, ".")
 	name := parts[len(parts)-1]

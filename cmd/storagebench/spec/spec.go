@@ -53,7 +53,7 @@ func find(r io.Reader) (map[string]any, error) {
 		return nil, fmt.Errorf("reading: %w", err)
 	}
 	if len(text) > maxFile {
-		return nil, invalid("", fmt.Sprintf("the file is larger than %d bytes", maxFile), "split it, or shorten the job files")
+		return nil, invalid("", fmt.Sprintf("the file is larger than the limit of %d bytes", maxFile), "split it, or shorten the job files")
 	}
 	var found map[string]any
 	var kinds []string
@@ -64,11 +64,11 @@ func find(r io.Reader) (map[string]any, error) {
 			break
 		}
 		if err != nil {
-			return nil, invalid("", oneLine(err), "correct the YAML")
+			return nil, invalid("", oneLine(err), "correct the YAML syntax")
 		}
 		object, err := decode(document)
 		if err != nil {
-			return nil, invalid("", oneLine(err), "correct the YAML")
+			return nil, invalid("", oneLine(err), "correct the YAML syntax")
 		}
 		if object == nil {
 			continue
@@ -94,7 +94,7 @@ func find(r io.Reader) (map[string]any, error) {
 	return found, nil
 }
 
-// decode reads one document as JSON numbers are read by the API server. A key
+// decode reads one document. Numbers are read as by the API server, and a key
 // that appears twice is an error.
 func decode(document []byte) (map[string]any, error) {
 	converted, err := yaml.YAMLToJSONStrict(document)
@@ -111,7 +111,7 @@ func decode(document []byte) (map[string]any, error) {
 	return object, nil
 }
 
-// normalise makes whole numbers integers, as the API machinery has them.
+// normalise turns whole numbers into integers, as in the API machinery.
 func normalise(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -132,8 +132,8 @@ func normalise(v any) any {
 	return v
 }
 
-// addLocalDefaults fills in what a cluster would have, and what a machine without
-// one does not need.
+// addLocalDefaults sets fields that the schema requires but that have no meaning
+// without a cluster.
 func addLocalDefaults(object map[string]any) {
 	metadata := child(object, "metadata")
 	if metadata["namespace"] == nil {
@@ -150,14 +150,14 @@ func child(object map[string]any, name string) map[string]any {
 		return c
 	}
 	if object[name] != nil {
-		return map[string]any{} // of the wrong type, which the schema says
+		return map[string]any{} // the wrong type, which the schema reports
 	}
 	c := map[string]any{}
 	object[name] = c
 	return c
 }
 
-// oneLine is an error of the YAML parser, which has several lines.
+// oneLine joins the lines of an error of the YAML parser.
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 func invalid(field, message, remedy string) error {

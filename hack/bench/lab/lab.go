@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,7 +29,7 @@ const (
 	patience = 10 * time.Minute
 )
 
-// Lab is a namespace of its own in the cluster of the kubeconfig.
+// Lab is a separate namespace in the cluster of the kubeconfig.
 type Lab struct {
 	API       client.Client
 	Logs      kubernetes.Interface
@@ -36,12 +37,13 @@ type Lab struct {
 	Namespace string
 	// Node that everything runs on.
 	Node string
-	// Poll is how often a condition is looked at. Looking takes the API server, and so
-	// this machine, some milliseconds, which is too much for one that measures meanwhile.
+	// Poll is the interval between two checks of a condition. Each check costs this
+	// machine some milliseconds in the API server, which can disturb a measurement.
 	Poll time.Duration
 }
 
-// New opens the cluster and makes a namespace whose name begins with prefix.
+// New connects to the cluster and creates a namespace whose name begins with
+// prefix.
 func New(ctx context.Context, prefix string) (*Lab, error) {
 	config, err := ctrl.GetConfig()
 	if err != nil {
@@ -90,8 +92,8 @@ func (l *Lab) openStore(ctx context.Context) error {
 	return err
 }
 
-// Close removes the namespace and all that is in it, and waits until it is gone, so
-// that no Pod has a volume any more.
+// Close removes the namespace with everything in it, and waits until it is gone, so
+// that no Pod uses a volume any more.
 func (l *Lab) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -105,25 +107,13 @@ func (l *Lab) Close() error {
 	})
 }
 
-// Wait repeats check until it says true.
+// Wait repeats check until it returns true.
 func (l *Lab) Wait(ctx context.Context, check func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for {
-		done, err := check()
-		if done || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(l.Poll):
-		}
-	}
+	return wait.PollUntilContextTimeout(ctx, l.Poll, patience, true, func(context.Context) (bool, error) { return check() })
 }
 
-// Benchmark is one of a workload on a target, on the lab's node, with its results in
-// the cluster's store.
+// Benchmark returns a benchmark of one workload on one target, on the lab's node,
+// with its results in the cluster's store.
 func (l *Lab) Benchmark(name string, target v1alpha1.Target, workload v1alpha1.Workload, trials int32) *v1alpha1.StorageBenchmark {
 	return &v1alpha1.StorageBenchmark{
 		ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: name},
@@ -137,8 +127,8 @@ func (l *Lab) Benchmark(name string, target v1alpha1.Target, workload v1alpha1.W
 	}
 }
 
-// Run creates the benchmark, waits for its end and leaves its last state in sb. Each
-// time it looks, it calls look. It returns the moment at which the end was seen.
+// Run creates the benchmark, waits for its end and stores its last state in sb. It
+// calls look at each check, and returns when it saw the end.
 func (l *Lab) Run(ctx context.Context, sb *v1alpha1.StorageBenchmark, look func()) (ended time.Time, err error) {
 	if err := l.API.Create(ctx, sb); err != nil {
 		return ended, err
@@ -160,12 +150,13 @@ func (l *Lab) Run(ctx context.Context, sb *v1alpha1.StorageBenchmark, look func(
 	})
 }
 
-// Keys of the results of a benchmark that has run.
+// Keys returns the keys of the results of a finished benchmark.
 func Keys(sb *v1alpha1.StorageBenchmark) trial.Keys {
 	return trial.Keys{Namespace: sb.Namespace, Name: sb.Name, Run: sb.Status.Run.ID}
 }
 
-// FirstWorker is the name of the worker of a finished run's first row, or empty.
+// FirstWorker returns the name of the worker of a finished run's first row, or
+// "".
 func FirstWorker(sb *v1alpha1.StorageBenchmark) string {
 	if len(sb.Status.Summary) == 0 {
 		return ""

@@ -26,7 +26,7 @@ const (
 	fioBytes = "32MiB"
 )
 
-// bench is a namespace, and the image that both kinds of runs have.
+// bench is a namespace, and the image that both kinds of runs use.
 type bench struct {
 	*lab.Lab
 	image string
@@ -67,7 +67,7 @@ func (b *bench) runBenchmark(ctx context.Context, i int) (timing, error) {
 	return between(created, ended, output)
 }
 
-// workerImage remembers the image that workers run, for the bare Job.
+// workerImage records the image of workers, for the bare Job.
 func (b *bench) workerImage(ctx context.Context, benchmark string) string {
 	if b.image != "" {
 		return b.image
@@ -151,7 +151,7 @@ func (b *bench) podLog(ctx context.Context, labels map[string]string) ([]byte, e
 }
 
 // remove deletes a run's objects and waits until its volume is gone, so that the
-// next run does not share the machine with that.
+// removal does not disturb the next run.
 func (b *bench) remove(ctx context.Context, job *batchv1.Job, claim *corev1.PersistentVolumeClaim) error {
 	if err := b.API.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
 		return err
@@ -165,7 +165,7 @@ func (b *bench) remove(ctx context.Context, job *batchv1.Job, claim *corev1.Pers
 	})
 }
 
-// between reads fio's own times of its first and last I/O.
+// between returns fio's own times of its first and last I/O.
 func between(created, ended time.Time, output []byte) (timing, error) {
 	var fio struct {
 		TimestampMS int64 `json:"timestamp_ms"`

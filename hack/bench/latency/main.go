@@ -1,11 +1,12 @@
 // Command latency measures what the operator adds to the time of a benchmark: from
 // the creation of the StorageBenchmark to fio's first I/O, and from fio's last I/O
-// to the finished status. Beside each run stands a bare Job with the same volume,
-// image, node and fio job, in turn, so that the cluster's own time cancels out.
+// to the finished status. Each run is paired with a bare Job with the same volume,
+// image, node and fio job, so that the cluster's own time cancels out.
 //
-// First and last I/O are fio's own: the end is timestamp_ms of its output, and the
-// start is that less job_runtime. Creation and the end of the status are this
-// program's clock; it runs on the machine of the nodes.
+// fio reports the times of the first and last I/O: the end is timestamp_ms of its
+// output, and the start is that minus job_runtime. This program's clock gives the
+// times of creation and of the finished status; it runs on the machine of the
+// nodes.
 //
 //	latency [-pairs 10] [-limit 2s]
 package main
@@ -61,7 +62,7 @@ func compare(ctx context.Context, pairs int, limit time.Duration) (line string, 
 	b := &bench{Lab: cluster}
 	var ours, bare []timing
 	for i := range pairs {
-		// ABBA: what drifts with time falls on both alike.
+		// ABBA: a drift over time affects both alike.
 		order := []func(context.Context, int) (timing, error){b.runBenchmark, b.runJob}
 		if i%2 == 1 {
 			order[0], order[1] = order[1], order[0]
@@ -84,7 +85,7 @@ func compare(ctx context.Context, pairs int, limit time.Duration) (line string, 
 	return fmt.Sprintf("%s; %s; %d pairs, limit %s", start, end, pairs, limit), startOK && endOK, nil
 }
 
-// sumUp gives the medians and the paired difference with its interval.
+// sumUp returns the medians and the paired difference with its interval.
 func sumUp(what string, ours, bare []timing, pick func(timing) time.Duration, limit time.Duration) (string, bool) {
 	var a, b, diff []float64
 	for i := range ours {

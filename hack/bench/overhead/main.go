@@ -1,25 +1,24 @@
-// Command overhead compares what storagebench measures with what fio prints when it
-// is run by hand, so that nobody has to believe that the one does not disturb the
-// other.
+// Command overhead compares what storagebench measures with what fio prints when
+// run by hand. It shows how little storagebench disturbs fio.
 //
-// Both run the same job on the same file, in an ext4 file system on a loop device: the
-// one in a worker's Pod, as the operator makes it, the other bare on the node. The loop
-// device's file lies in memory, as a disk would hide in its own waiting what a worker
+// Both run the same job on the same file, in an ext4 file system on a loop device: one
+// in a worker's Pod, as the operator creates it, the other bare on the node. The loop
+// device's file is in memory, because a disk's own latency would hide what a worker
 // adds to each request.
 //
-// A machine that others use too changes its speed by ten percent from one second to the
-// next, and as much from one minute to the next, so that longer runs tell no more than
-// short ones. Therefore both run at the same time and take turns of some hundredths of a
-// second: while the one runs, all processes of the other stand still, the runner with its
-// fio. Each is given half of the time, and a pair is what both say of the same seconds.
+// The speed of a shared machine changes by ten percent from one second to the next, and
+// as much from one minute to the next, so that longer runs tell no more than short ones.
+// Therefore both run at the same time and take turns of some hundredths of a second:
+// while one runs, all processes of the other are stopped, including the runner with its
+// fio. Each gets half of the time, and a pair is the two rates of the same seconds.
 //
 // What counts is the median of the pairs' ratios, worker to bare, with its 95 %
-// interval. The ratio of the medians stands beside it, with its interval from
-// resampling pairs; while the machine's speed drifts by a third it is that of one or two
-// pairs, and does not get narrower with more of them.
+// interval. The output also has the ratio of the medians, with its interval from
+// resampling pairs. While the machine's speed drifts by a third, that ratio comes from
+// one or two pairs, and more pairs do not make its interval narrower.
 //
-// Smaller requests (-bs 4k) show more of what being in a Pod adds to each, as little else
-// is done for them.
+// Smaller requests (-bs 4k) show more of what a Pod adds to each, because they cost
+// little else.
 package main
 
 import (
@@ -47,7 +46,7 @@ type settings struct {
 	size          string
 }
 
-// What is promised.
+// Limits.
 const (
 	lowest, highest = 0.98, 1.02
 	mostCPU         = 0.02
@@ -57,10 +56,10 @@ func main() {
 	s := settings{}
 	flag.IntVar(&s.effort.Min, "min", 30, "fewest pairs")
 	flag.IntVar(&s.effort.Max, "max", 90, "most pairs")
-	flag.Float64Var(&s.effort.HalfWidth, "half-width", 0.01, "half-width of the interval that is narrow enough")
+	flag.Float64Var(&s.effort.HalfWidth, "half-width", 0.01, "half-width of an interval that is narrow enough")
 	flag.IntVar(&s.trials, "trials", 10, "pairs of a worker")
 	flag.DurationVar(&s.runtime, "runtime", 6*time.Second, "duration of a trial, and of the bare run beside it")
-	flag.DurationVar(&s.turn, "turn", 25*time.Millisecond, "how long one runs while the other stands still")
+	flag.DurationVar(&s.turn, "turn", 25*time.Millisecond, "how long one runs while the other is stopped")
 	flag.DurationVar(&s.delay, "delay", 2*time.Second, "how long a trial waits for the bare run to start")
 	flag.StringVar(&s.backing, "backing", "/dev/shm", "directory of the file under the loop device")
 	flag.StringVar(&s.rw, "rw", "randread", "fio's rw")

@@ -24,8 +24,8 @@ import (
 	"storagebench.io/storagebench/internal/result"
 )
 
-// seed of both, as storagebench would choose another than fio does by itself, and
-// another sequence of offsets is another job.
+// seed for both. By default storagebench and fio choose different seeds, and with
+// another sequence of offsets the job is another one.
 const seed = "4242"
 
 // claim is the name of the volume's claim.
@@ -38,8 +38,8 @@ const capacity = 512 << 20
 type bench struct {
 	settings
 	*lab.Lab
-	// volume is mounted on this machine, which is the worker's node, and as the claim's
-	// in the worker's Pod: one file system, mounted twice.
+	// volume is mounted on this machine, which is the worker's node, and through the
+	// claim in the worker's Pod: one file system, mounted twice.
 	volume  *volume.Volume
 	pv      *corev1.PersistentVolume
 	workers int
@@ -61,19 +61,19 @@ func (b *bench) prepare(ctx context.Context) error {
 	return b.offer(ctx)
 }
 
-// sameProgram fails if the worker's fio is another than this machine's.
+// sameProgram fails if the worker's fio differs from this machine's.
 func sameProgram(ctx context.Context, worker result.WorkerSummary) error {
 	version, err := volume.Output(ctx, "fio", "--version")
 	if err != nil {
 		return err
 	}
 	if here, there := strings.TrimPrefix(strings.TrimSpace(version), "fio-"), worker.Environment.Tools["fio"]; here != there {
-		return fmt.Errorf("fio %s is installed here and %s in the image: they would be compared with each other", here, there)
+		return fmt.Errorf("this machine has fio %s, but the image has %s: install the same version", here, there)
 	}
 	return nil
 }
 
-// onThisMachine fails if the worker would run on another.
+// onThisMachine fails if the worker would run on another machine.
 func (b *bench) onThisMachine(ctx context.Context) error {
 	here, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -84,12 +84,13 @@ func (b *bench) onThisMachine(ctx context.Context) error {
 		return err
 	}
 	if node.Status.NodeInfo.BootID != strings.TrimSpace(string(here)) {
-		return fmt.Errorf("the node %s is not this machine: this benchmark takes the local cluster", b.Node)
+		return fmt.Errorf("node %s is not this machine: this benchmark needs the local cluster", b.Node)
 	}
 	return nil
 }
 
-// offer makes the volume one of the cluster, and a claim that has it.
+// offer creates a PersistentVolume for the volume, and a claim that is bound to
+// it.
 func (b *bench) offer(ctx context.Context) error {
 	size := *resource.NewQuantity(capacity, resource.BinarySI)
 	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
@@ -123,7 +124,8 @@ func (b *bench) offer(ctx context.Context) error {
 	})
 }
 
-// close removes all that was made, also after an interrupt: first what has the volume.
+// close removes everything that was created, also after an interrupt: the users of the
+// volume first.
 func (b *bench) close() error {
 	err := b.Close()
 	if b.pv != nil {
@@ -144,7 +146,7 @@ func (b *bench) command(ctx context.Context, file string) *exec.Cmd {
 
 func micros(d time.Duration) string { return fmt.Sprintf("%dus", d.Microseconds()) }
 
-// rate is what fio says of the whole run, in operations per second.
+// rate returns fio's rate of the whole run, in operations per second.
 func rate(out []byte) (float64, error) {
 	var document struct {
 		Jobs []struct {
@@ -153,16 +155,16 @@ func rate(out []byte) (float64, error) {
 			}
 		} `json:"jobs"`
 	}
-	// Notes may come before the document.
+	// fio may print notes before the document.
 	if err := json.Unmarshal(out[max(bytes.IndexByte(out, '{'), 0):], &document); err != nil || len(document.Jobs) != 1 {
 		return 0, fmt.Errorf("fio by hand: %d jobs, %w", len(document.Jobs), err)
 	}
 	return document.Jobs[0].Read.IOPS + document.Jobs[0].Write.IOPS, nil
 }
 
-// file is the one that the worker has laid out, the largest of the volume. The bare runs
-// take the same: two files of one file system differ by some percent, even in memory, as
-// they lie elsewhere.
+// file returns the file that the worker has laid out, the largest of the volume. The
+// bare runs use the same one: two files of one file system differ in speed by some
+// percent, even in memory, because of their location.
 func (b *bench) file() (path string, err error) {
 	var largest int64
 	err = filepath.WalkDir(b.volume.Dir, func(p string, d fs.DirEntry, err error) error {
@@ -181,7 +183,7 @@ func (b *bench) file() (path string, err error) {
 	return path, err
 }
 
-// pairs runs a worker, and beside each of its trials the job bare, in turns. It returns
+// pairs runs a worker, and the bare job in turns with each of its trials. It returns
 // the rates of both, trial by trial.
 func (b *bench) pairs(ctx context.Context) (worker, bare []float64, err error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -214,8 +216,8 @@ func (b *bench) pairs(ctx context.Context) (worker, bare []float64, err error) {
 	}
 	for _, t := range summary.Trials {
 		worker = append(worker, t.Metrics["read.iops"].Value+t.Metrics["write.iops"].Value)
-		// Of a trial the runner can use its turns only, which are half of the runtime. What
-		// it does in the start delay counts too.
+		// In a trial the runner runs only in its turns, which are half of the runtime. What
+		// it does during the start delay counts too.
 		b.cpu = append(b.cpu, t.Metrics["runner.cpu"].Value*float64(b.delay+b.runtime)/(float64(b.runtime)/2))
 	}
 	return worker, bare, nil

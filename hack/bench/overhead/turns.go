@@ -14,10 +14,11 @@ import (
 	"time"
 )
 
-// side is one of the two that take turns: its processes.
+// side is the processes of one of the two that take turns.
 type side []*os.Process
 
-// signal sends it to all that still run, and says whether any does.
+// signal sends a signal to all processes that still run, and reports whether
+// any does.
 func (s side) signal(sig os.Signal) (alive bool, err error) {
 	for _, p := range s {
 		switch e := p.Signal(sig); {
@@ -30,7 +31,7 @@ func (s side) signal(sig os.Signal) (alive bool, err error) {
 	return alive, err
 }
 
-// workerOf opens a worker's processes: its fio and the runner, which is fio's parent.
+// workerOf opens a worker's processes: fio and its parent, the runner.
 func workerOf(fio int) (runner, child *os.Process, err error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", fio))
 	if err != nil {
@@ -50,9 +51,9 @@ func workerOf(fio int) (runner, child *os.Process, err error) {
 	return runner, child, err
 }
 
-// beside waits for the worker's next trial and runs the job bare at the same time: the
-// two take turns, and while the one has its turn, all processes of the other stand
-// still. It returns the rate of the bare run.
+// beside waits for the worker's next trial and runs the bare job at the same time. The
+// two take turns: while one runs, all processes of the other are stopped. It returns
+// the rate of the bare run.
 func (b *bench) beside(ctx context.Context, ended <-chan struct{}, workerFirst bool) (float64, error) {
 	pid, err := b.fios.next(ctx, ended)
 	if err != nil {
@@ -81,7 +82,7 @@ func (b *bench) beside(ctx context.Context, ended <-chan struct{}, workerFirst b
 		alive, _ := side{fio}.signal(syscall.Signal(0))
 		return alive || len(exited) == 0
 	})
-	// Whatever happened, the worker goes on.
+	// Whatever happened, let the worker continue.
 	_, err = worker.signal(syscall.SIGCONT)
 	if failed = errors.Join(failed, err); failed != nil {
 		cancel()
@@ -92,8 +93,8 @@ func (b *bench) beside(ctx context.Context, ended <-chan struct{}, workerFirst b
 	return rate(stdout.Bytes())
 }
 
-// takeTurns lets one side run and then the other, each for as long, while running says
-// so. In the end both may run.
+// takeTurns lets the sides run alternately for equal times, while running returns
+// true. In the end both run.
 func (b *bench) takeTurns(ctx context.Context, worker, bare side, workerFirst bool, running func() bool) error {
 	now, then := bare, worker
 	if workerFirst {
@@ -107,7 +108,8 @@ func (b *bench) takeTurns(ctx context.Context, worker, bare side, workerFirst bo
 		if _, err := now.signal(syscall.SIGCONT); err != nil {
 			return err
 		}
-		// By the clock, so that what signals take does not add up on one side.
+		// Turns follow the clock, so that the time for signals does not add up
+		// on one side.
 		end = end.Add(b.turn)
 		select {
 		case <-ctx.Done():
@@ -120,14 +122,14 @@ func (b *bench) takeTurns(ctx context.Context, worker, bare side, workerFirst bo
 	return err
 }
 
-// poll is how often a turn of the worker is looked for.
+// poll is the interval between two searches for the worker's next trial.
 const poll = 20 * time.Millisecond
 
-// fios are the processes of fio in workers that were seen.
+// fios are the fio processes of workers that were already seen.
 type fios map[int]bool
 
-// next waits for the next trial of a worker. Its fio waits for its start delay from
-// then on. Closing ended says that there will be none.
+// next waits for the next trial of a worker and returns at the beginning of its
+// fio's start delay. A closed ended means that there will be none.
 func (seen fios) next(ctx context.Context, ended <-chan struct{}) (pid int, err error) {
 	for {
 		pids, err := delayed()
@@ -150,9 +152,10 @@ func (seen fios) next(ctx context.Context, ended <-chan struct{}) (pid int, err 
 	}
 }
 
-// delayed returns the processes of fio whose job has a start delay. A worker's are
-// seen from here, as this machine is its node; the job file is in the worker's file
-// system. fio's helpers are threads, as the job says thread=1.
+// delayed returns the fio processes whose job has a start delay. A worker's
+// processes are visible here, because this machine is its node; the job file is in
+// the worker's file system. fio's helpers are threads, because the job sets
+// thread=1.
 func delayed() (pids []int, err error) {
 	comms, err := filepath.Glob("/proc/[0-9]*/comm")
 	if err != nil {

@@ -17,9 +17,9 @@ type Estimate struct{ Ratio, Low, High float64 }
 // HalfWidth of the interval.
 func (e Estimate) HalfWidth() float64 { return (e.High - e.Low) / 2 }
 
-// RatioOfMedians is the ratio of the medians of a and b, and its 95 % interval by the
-// percentile bootstrap over pairs: a pair is drawn as a whole, so that what falls on
-// both of it cancels out.
+// RatioOfMedians returns the ratio of the medians of a and b, and its 95 % interval
+// by the percentile bootstrap over pairs. Pairs are drawn as a whole, so that what
+// affects both sides cancels out.
 func RatioOfMedians(a, b []float64) Estimate {
 	r := rand.New(rand.NewPCG(42, uint64(len(a))))
 	ratios := make([]float64, resamples)
@@ -40,10 +40,10 @@ func RatioOfMedians(a, b []float64) Estimate {
 }
 
 // MedianOfRatios is the median of a/b over the pairs, and its 95 % interval from order
-// statistics, as storagebench compares variants. Where the machine's speed drifts by
-// much more than the two of a pair differ, it is the better one: the medians of a and b
-// then come from the same one or two pairs, whose ratio says nothing of the others.
-// With fewer than 6 pairs the interval is everything.
+// statistics, as storagebench compares variants. It is the better estimate if the
+// machine's speed drifts by much more than the sides of a pair differ: then the medians
+// of a and b come from the same one or two pairs, whose ratio says nothing about the
+// others. With fewer than 6 pairs the interval is unbounded.
 func MedianOfRatios(a, b []float64) Estimate {
 	ratios := make([]float64, len(a))
 	for i := range a {

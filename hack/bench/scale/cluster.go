@@ -3,7 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	_ "embed" // what KWOK does
+	_ "embed" // the stages of KWOK
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -36,16 +37,16 @@ const (
 	bucketName  = "results"
 )
 
-// programs are the paths of what is started.
+// programs are the paths of the programs to start.
 type programs struct {
 	// assets is the directory of etcd and kube-apiserver.
 	assets                                  string
 	controllerManager, kwok, minio, manager string
 }
 
-// cluster is a control plane of processes on the loopback interface, and what the bench
-// uses of it. Nodes are KWOK's; there is no scheduler, as the simulated workers take
-// their Pods to the nodes that they ask for.
+// cluster is a control plane of processes on the loopback interface, with clients for
+// it. KWOK simulates the nodes. There is no scheduler: the simulated kubelets bind each
+// Pod to the node that it requests.
 type cluster struct {
 	dir      string
 	programs programs
@@ -103,8 +104,8 @@ func (c *cluster) startAPI() error {
 	if err := os.Mkdir(etcd.DataDir, 0o700); err != nil {
 		return err
 	}
-	// Its data dies with it, and is small beside what it is written over with: a
-	// worker's objects are some fifty revisions.
+	// Its data is not kept. Compact it, because a worker's objects alone take
+	// about fifty revisions.
 	etcd.Configure().Append("unsafe-no-fsync", "true").Append("quota-backend-bytes", "8589934592").Append("log-level", "error")
 	c.env.ControlPlane.Etcd = etcd
 	server := c.env.ControlPlane.GetAPIServer()
@@ -112,9 +113,11 @@ func (c *cluster) startAPI() error {
 	server.Configure().
 		Append("audit-policy-file", policy).
 		Append("audit-log-path", c.audit.path).
-		// Finalizers that controllers remove which do not run here.
+		// They add finalizers that only controllers remove which do not run
+		// here.
 		Append("disable-admission-plugins", "StorageObjectInUseProtection").
-		// Its taints are removed by a controller that would want a kubelet's Leases.
+		// It adds taints that only a controller removes which needs a kubelet's
+		// Leases.
 		Append("disable-admission-plugins", "TaintNodesByCondition").
 		Append("event-ttl", "10m").
 		Append("etcd-compaction-interval", "1m")
@@ -162,7 +165,7 @@ func (c *cluster) openClients(ctx context.Context) error {
 	return nil
 }
 
-// startControllers runs what makes Pods of Jobs and deletes what is owned, and KWOK.
+// startControllers runs the Job controller, the garbage collector and KWOK.
 func (c *cluster) startControllers() error {
 	admin, err := c.addUser("admin", envtest.User{Name: "scale-admin", Groups: []string{"system:masters"}})
 	if err != nil {
@@ -218,7 +221,8 @@ func (c *cluster) startMinIO(ctx context.Context) error {
 	return await(ctx, time.Minute, func() (bool, error) { return c.bucket.Check(ctx) == nil, minio.died() })
 }
 
-// close ends every process and returns what could not be ended.
+// close stops every process and returns errors of those that could not be
+// stopped.
 func (c *cluster) close() error {
 	var err error
 	if c.stopCache != nil {
@@ -247,24 +251,12 @@ func (c *cluster) alive() error {
 	return errors.Join(errs...)
 }
 
-// await repeats check until it says true, for at most limit.
+// await repeats check until it returns true, for at most limit.
 func await(ctx context.Context, limit time.Duration, check func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	for {
-		done, err := check()
-		if done || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, limit, true, func(context.Context) (bool, error) { return check() })
 }
 
-// apply creates the objects of a file of manifests.
+// apply creates the objects of a manifest file.
 func (c *cluster) apply(ctx context.Context, file string) error {
 	b, err := os.ReadFile(file)
 	if err != nil {

@@ -18,15 +18,15 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// kubelets run the workers' Pods on the nodes that KWOK keeps: each goes to the node it
-// asks for, gets what it mounts, does a worker's work, and leaves its receipt as the
+// kubelets run the workers' Pods on KWOK's nodes: each Pod is bound to the node that it
+// requests, gets its volumes, does a worker's work, and leaves its receipt as the
 // termination message.
 type kubelets struct {
 	cluster *cluster
 	// work is how long a worker takes.
 	work time.Duration
 	mu   sync.Mutex
-	// pods that are here, by UID; their contexts end when they are deleted.
+	// pods that exist, by UID; their contexts end when the Pods are deleted
 	pods map[types.UID]context.CancelFunc
 	// ran counts how often a trial was executed, by its key in the store.
 	ran map[string]int
@@ -53,7 +53,7 @@ func (k *kubelets) run(ctx context.Context) error {
 	return err
 }
 
-// see begins with a Pod that is new, and ends one that is being deleted.
+// see starts a new Pod and ends one that is being deleted.
 func (k *kubelets) see(ctx context.Context, o any) {
 	pod, ok := o.(*corev1.Pod)
 	if !ok || pod.Labels[jobspec.LabelManagedBy] != jobspec.ManagedBy {
@@ -149,14 +149,14 @@ func (k *kubelets) lifeOf(ctx context.Context, pod *corev1.Pod) error {
 	}}})
 }
 
-// executed notes that a trial was run, not that it was found in the store.
+// executed counts a trial that was run, as opposed to one found in the store.
 func (k *kubelets) executed(p *trial.Plan, worker, id string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.ran[p.Keys().Trial(worker, id)]++
 }
 
-// bind takes the Pod to the node that its affinity names, as the scheduler would.
+// bind binds the Pod to the node that its affinity names, as the scheduler would.
 func (k *kubelets) bind(ctx context.Context, pod *corev1.Pod) error {
 	if pod.Spec.NodeName != "" {
 		return nil
@@ -171,7 +171,8 @@ func (k *kubelets) bind(ctx context.Context, pod *corev1.Pod) error {
 	}, metav1.CreateOptions{})
 }
 
-// wantedNode is the one node that a Pod's affinity allows, by its name or host name.
+// wantedNode returns the one node that a Pod's affinity allows, by name or host
+// name.
 func wantedNode(pod *corev1.Pod) string {
 	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil || pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return ""
@@ -186,7 +187,7 @@ func wantedNode(pod *corev1.Pod) string {
 	return ""
 }
 
-// mount reads what the Pod's volumes name. It waits for what is not there yet, as a
+// mount reads the objects of the Pod's volumes. It waits for missing ones, as a
 // kubelet does.
 func (k *kubelets) mount(ctx context.Context, pod *corev1.Pod) (plan, grant []byte, err error) {
 	core := k.cluster.core.CoreV1()
@@ -216,7 +217,7 @@ func (k *kubelets) mount(ctx context.Context, pod *corev1.Pod) (plan, grant []by
 	return plan, grant, err
 }
 
-// waitFor passes over what is not there yet.
+// waitFor reports whether an object exists yet.
 func waitFor(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil

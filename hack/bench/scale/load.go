@@ -16,18 +16,18 @@ import (
 // stall is how long no benchmark may end before the bench gives up.
 const stall = 5 * time.Minute
 
-// countEvery is how often all benchmarks are looked through.
+// countEvery is the interval between two counts of all benchmarks.
 const countEvery = 200 * time.Millisecond
 
-// load takes a mix through its runs.
+// load runs all benchmarks of a mix.
 type load struct {
 	bench    *bench
 	mix      mixed
 	inflight int
 	keys     []client.ObjectKey
-	// waiting are those that are still to be released, in order.
+	// waiting are the benchmarks still to be released, in order.
 	waiting []func(context.Context) error
-	// paced are those that were released one by one.
+	// paced are the benchmarks that were released one by one.
 	paced []client.ObjectKey
 }
 
@@ -74,7 +74,7 @@ func (l *load) run(ctx context.Context) error {
 	return l.allReady()
 }
 
-// create makes all benchmarks but those that come as it runs.
+// create creates all benchmarks except those that are created one by one.
 func (l *load) create(ctx context.Context) error {
 	var now []*v1alpha1.StorageBenchmark
 	for _, c := range []class{suspended, wide, hot} {
@@ -85,7 +85,7 @@ func (l *load) create(ctx context.Context) error {
 	for _, b := range now {
 		l.keys = append(l.keys, client.ObjectKeyFromObject(b))
 	}
-	// Resumed and fresh ones in turn, as they are many and few.
+	// Mix resumed and new ones in proportion to their numbers.
 	resumed, freshes := 0, 0
 	for resumed < l.mix.counts[suspended] || freshes < l.mix.counts[fresh] {
 		if resumed*l.mix.counts[fresh] <= freshes*l.mix.counts[suspended] && resumed < l.mix.counts[suspended] {
@@ -122,12 +122,14 @@ func (l *load) resume(ctx context.Context, b *v1alpha1.StorageBenchmark) error {
 	return patchSpec(ctx, l.bench.cluster.api, b, `{"suspend":false}`)
 }
 
-// patchSpec changes a benchmark's spec by a merge patch, and gets the answer into it.
+// patchSpec changes a benchmark's spec with a merge patch, and stores the answer in
+// it.
 func patchSpec(ctx context.Context, api client.Client, b *v1alpha1.StorageBenchmark, spec string) error {
 	return api.Patch(ctx, b, client.RawPatch(types.MergePatchType, []byte(`{"spec":`+spec+`}`)))
 }
 
-// count returns how many have finished, and how many of the paced ones have not.
+// count returns how many benchmarks have finished, and how many of the paced
+// ones have not.
 func (l *load) count() (finished, flying int) {
 	l.bench.tracker.mu.Lock()
 	defer l.bench.tracker.mu.Unlock()

@@ -2,12 +2,12 @@
 // requests for each benchmark, how soon it acts on a change, and whether anything is
 // lost when it is killed.
 //
-// The operator is the real one, a process with the rights that the chart gives it. So
-// are etcd, the API server, the controllers that make Pods of Jobs and delete what is
-// owned, and the object store, all on the loopback interface. Nodes are KWOK's. Workers
-// are simulated by this program, which speaks their protocol: it reads a Pod's plan and
-// grant, uploads trials and summary through the signed URLs, and leaves the receipt as
-// the termination message. See docs/how-to/scale.md.
+// The operator is the real one, a process with the rights that the chart grants. So are
+// etcd, the API server, the Job controller, the garbage collector and the object store,
+// all on the loopback interface. Nodes are KWOK's. Workers are simulated by this
+// program, which speaks their protocol: it reads a Pod's plan and grant, uploads trials
+// and summary through the signed URLs, and leaves the receipt as the termination
+// message. See docs/how-to/scale.md.
 //
 // Progress goes to the standard error; the last line of the standard output is the verdict.
 package main
@@ -43,7 +43,7 @@ func main() {
 	flag.IntVar(&s.small, "small", 100, "benchmarks of the small mix, whose costs are compared")
 	flag.IntVar(&s.nodes, "nodes", 1000, "nodes")
 	flag.IntVar(&s.trials, "trials", 3, "trials of a worker")
-	flag.IntVar(&s.inflight, "inflight", 100, "benchmarks that are let go one by one and have not finished; one that ends lets the next go")
+	flag.IntVar(&s.inflight, "inflight", 100, "benchmarks of the one-by-one groups that run at a time; each that ends starts the next")
 	flag.DurationVar(&s.work, "work", time.Second, "how long a worker takes")
 	flag.DurationVar(&s.idleFor, "idle", time.Minute, "how long the idle operator is watched")
 	flag.IntVar(&s.changeCount, "changes", 120, "changes of single benchmarks")
@@ -115,7 +115,7 @@ func inCluster(ctx context.Context, s settings, dir string, v *verdict) (err err
 		return err
 	}
 	if err := c.awaitStore(ctx); err != nil {
-		return fmt.Errorf("the operator does not find the store: %w", errors.Join(err, b.alive()))
+		return fmt.Errorf("the operator cannot use the store: %w", errors.Join(err, b.alive()))
 	}
 	if err = b.run(ctx, v); err != nil {
 		for _, r := range b.operator.running() {
@@ -125,14 +125,15 @@ func inCluster(ctx context.Context, s settings, dir string, v *verdict) (err err
 	return err
 }
 
-// bench is what the phases share.
+// bench is the state that the phases share.
 type bench struct {
 	settings
 	cluster  *cluster
 	operator *operator
 	kubelets *kubelets
 	tracker  *tracker
-	// keys of the benchmarks that have run, and the trials that they were to store.
+	// keys of the benchmarks that have run, and the trials that they should have
+	// stored
 	keys     []client.ObjectKey
 	expected int
 	killed   atomic.Int64
@@ -140,10 +141,11 @@ type bench struct {
 
 func (b *bench) alive() error { return errors.Join(b.cluster.alive(), b.operator.alive()) }
 
-// run goes through the phases. What one falls short of does not keep the next from it.
+// run goes through the phases. A phase beyond its limit does not stop the next one.
 func (b *bench) run(ctx context.Context, v *verdict) error {
 	large := newMix("large", b.benchmarks, b.nodes, b.trials, 0)
-	// What is done once, such as opening connections, is not the small mix's.
+	// The small mix should not count what is done once, such as opening
+	// connections.
 	if _, err := b.measure(ctx, newMix("warm-up", 10, b.nodes, b.trials, 0.2)); err != nil {
 		return err
 	}

@@ -11,23 +11,23 @@ import (
 	"storagebench.io/storagebench/api/v1alpha1"
 )
 
-// The mix. Both sizes have it in the same proportions, so that their costs per
+// The mix has the same proportions in both sizes, so that the costs per
 // benchmark can be compared.
 const (
 	// mostNodes is the largest number of nodes of a benchmark.
 	mostNodes = 100
 	// benchmarksPerWide: 20 of 10,000 benchmarks have many nodes.
 	benchmarksPerWide = 500
-	// hotShare of the benchmarks are all asked for at once, on few nodes, where they queue.
+	// hotShare of the benchmarks are all created at once, for few nodes, where they queue.
 	hotShare = 0.10
 	// queueLength is how many of them share a node.
 	queueLength = 100
-	// suspendedShare of the benchmarks are there from the start, suspended, and are
-	// resumed while others run; the rest comes as it runs.
+	// suspendedShare of the benchmarks exist from the start, suspended, and are
+	// resumed while others run. The rest is created one by one.
 	suspendedShare = 0.60
 )
 
-// class of a benchmark is how it comes to its run.
+// class is how a benchmark's run starts.
 type class string
 
 const (

@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// memoryLimit is that of the chart's default, for the operator's own limit.
+// memoryLimit is the chart's default limit for the operator.
 const memoryLimit = 256 << 20
 
-// replica is one operator, a process with a user of its own.
+// replica is one process of the operator.
 type replica struct {
 	*process
 	metrics string // address
 }
 
-// operator runs replicas, of which one leads.
+// operator runs replicas; one of them leads.
 type operator struct {
 	cluster *cluster
 	mu      sync.Mutex
 	started int
 	// replicas that run.
 	replicas []*replica
-	// peak of the resident memory of all that ran, and of the heap that was seen.
+	// peak of the resident memory and of the heap of all replicas that ran
 	peakMemory, peakHeap uint64
 }
 
@@ -61,9 +61,9 @@ func (o *operator) add() error {
 	return nil
 }
 
-// remove ends a replica, by a signal that it cannot catch if crash is set.
+// remove stops a replica, with SIGKILL if crash is set.
 func (o *operator) remove(r *replica, crash bool) {
-	o.look(r)
+	o.recordPeaks(r)
 	// First of all, so that alive does not miss it.
 	o.mu.Lock()
 	o.replicas = slices.DeleteFunc(o.replicas, func(other *replica) bool { return other == r })
@@ -98,8 +98,8 @@ func (o *operator) alive() error {
 	return nil
 }
 
-// look notes the peaks of a replica's memory.
-func (o *operator) look(r *replica) {
+// recordPeaks records the peaks of a replica's memory.
+func (o *operator) recordPeaks(r *replica) {
 	u, err := r.usage()
 	if err != nil {
 		return // it has ended
@@ -109,7 +109,7 @@ func (o *operator) look(r *replica) {
 	o.peakMemory = max(o.peakMemory, u.PeakMemory)
 }
 
-// state is what a replica has used up to now.
+// state is what a replica has used so far.
 type state struct {
 	usage
 	at time.Time
@@ -118,7 +118,7 @@ type state struct {
 	heap     uint64
 }
 
-// read returns what the replica has used, and notes the peaks.
+// read returns what the replica has used, and records the peaks.
 func (o *operator) read(ctx context.Context, r *replica) (state, error) {
 	u, err := r.usage()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// measure takes a mix through its runs and returns what that cost the operator, which
-// must be one replica.
+// measure runs a mix and returns what that cost the operator, which must be one
+// replica.
 func (b *bench) measure(ctx context.Context, mix mixed) (cost, error) {
 	fmt.Fprintf(os.Stderr, "%s: %s\n", mix.name, mix)
 	leader, err := b.operator.awaitLeader(ctx)
@@ -43,7 +43,8 @@ func (b *bench) measure(ctx context.Context, mix mixed) (cost, error) {
 	return c, nil
 }
 
-// idle watches the operator while nothing changes, and returns its share of a core.
+// idle measures the operator while nothing changes, and returns its share of a
+// core.
 func (b *bench) idle(ctx context.Context, over time.Duration) (share float64, err error) {
 	leader, err := b.operator.awaitLeader(ctx)
 	if err != nil {
@@ -68,9 +69,9 @@ func (b *bench) idle(ctx context.Context, over time.Duration) (share float64, er
 	return (after.CPU - before.CPU).Seconds() / after.at.Sub(before.at).Seconds(), nil
 }
 
-// changes asks for something of one benchmark after another, while nothing else happens,
-// and returns how many seconds each took to be acted on: until the Job of the new run is let go,
-// with volume, plan and grant made.
+// changes changes one benchmark after another, while nothing else happens. It returns how
+// many seconds each took until the Job of the new run was resumed, with volume, plan and
+// grant created.
 func (b *bench) changes(ctx context.Context, n int) (seconds []float64, err error) {
 	mix := newMix("changes", n, b.nodes, b.trials, 1)
 	for i := range n {
@@ -87,7 +88,7 @@ func (b *bench) changes(ctx context.Context, n int) (seconds []float64, err erro
 			b.keys = append(b.keys, key)
 			b.expected += b.trials
 		} else {
-			// A benchmark that has finished is asked for again; which is any one.
+			// Run some finished benchmark again.
 			sb = mix.benchmark(suspended, i-1)
 			key = client.ObjectKeyFromObject(sb)
 		}
@@ -121,8 +122,8 @@ func (b *bench) changes(ctx context.Context, n int) (seconds []float64, err erro
 	return seconds, nil
 }
 
-// failover runs benchmarks under two replicas, of which the leader is killed again and
-// again. It returns how often that happened.
+// failover runs benchmarks under two replicas and repeatedly kills the leader. It
+// returns how often.
 func (b *bench) failover(ctx context.Context, mix mixed) (killed int, err error) {
 	fmt.Fprintf(os.Stderr, "%s: %s\n", mix.name, mix)
 	if err := b.operator.add(); err != nil {

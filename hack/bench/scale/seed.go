@@ -22,7 +22,7 @@ import (
 const (
 	storePrefix = "scale"
 	storeName   = "default"
-	// secretName is the one that the operator's role lets it read.
+	// secretName is the Secret that the operator's role lets it read.
 	secretName = "storagebench-store"
 	className  = "fast"
 	// labelRack tells groups of nodes apart, for benchmarks of many nodes.
@@ -35,8 +35,8 @@ func tenant(i int) string { return fmt.Sprintf("tenant-%d", i%tenants) }
 
 func nodeName(i int) string { return fmt.Sprintf("node-%04d", i) }
 
-// seed makes what the cluster of an operator has: its namespaces and rights, a store, a
-// class, nodes, and namespaces of tenants.
+// seed creates what an operator needs in its cluster: namespaces, rights, a store, a
+// StorageClass, nodes, and namespaces of tenants.
 func (c *cluster) seed(ctx context.Context, nodes int) error {
 	objects := []client.Object{
 		namespace(operatorNamespace, nil),
@@ -65,7 +65,7 @@ func (c *cluster) seed(ctx context.Context, nodes int) error {
 			return err
 		}
 	}
-	// The rights and the fence are those of the chart.
+	// The roles and admission policies are those of the chart.
 	for _, file := range []string{"config/rbac/role.yaml", "config/rbac/role_binding.yaml", policies} {
 		if err := c.apply(ctx, file); err != nil {
 			return err
@@ -79,11 +79,12 @@ const policies = "config/admission/policies.yaml"
 
 var policyImage = regexp.MustCompile(`'\["([^"]+)"\]'\s+name: images\n`)
 
-// allowedImage is the only image that the policies let the operator's Jobs have.
+// allowedImage returns the only image that the policies allow in the operator's
+// Jobs.
 func allowedImage(manifest []byte) (string, error) {
 	found := policyImage.FindSubmatch(manifest)
 	if found == nil {
-		return "", fmt.Errorf("%s: no variable named images that is a list of one", policies)
+		return "", fmt.Errorf("%s: expected a variable named images that lists exactly one image", policies)
 	}
 	return string(found[1]), nil
 }
@@ -118,7 +119,7 @@ func (c *cluster) awaitNodes(ctx context.Context, want int) error {
 	})
 }
 
-// awaitStore waits until the operator has found the store to be there.
+// awaitStore waits until the operator has found the store available.
 func (c *cluster) awaitStore(ctx context.Context) error {
 	return await(ctx, time.Minute, func() (bool, error) {
 		store := &v1alpha1.ResultStore{}

@@ -128,7 +128,8 @@ func (t *tracker) get(key client.ObjectKey) seen {
 	return t.benchmarks[key]
 }
 
-// releasedAt is when a Job of the benchmark's run was seen to go, or zero.
+// releasedAt returns when the first unsuspended Job of the benchmark's run was
+// seen, or zero.
 func (t *tracker) releasedAt(key client.ObjectKey, run string) time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -141,7 +142,8 @@ func (t *tracker) jobCount() int {
 	return len(t.jobs)
 }
 
-// await waits until check says true, and looks whenever something has changed.
+// await waits until check returns true. It checks whenever something has
+// changed.
 func (t *tracker) await(ctx context.Context, limit time.Duration, check func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -157,7 +159,7 @@ func (t *tracker) await(ctx context.Context, limit time.Duration, check func() (
 			}
 			return fmt.Errorf("waited for %s: %w", limit, ctx.Err())
 		case <-t.changed:
-		case <-time.After(time.Second): // for what check looks at besides
+		case <-time.After(time.Second): // check may look at more than what the tracker watches
 		}
 	}
 }

@@ -10,9 +10,8 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// verify compares what was executed, what is in the store and what the plans there ask
-// for. A trial is lost if it is planned and not stored, and repeated if it was executed
-// more than once.
+// verify compares the executed trials, the stored trials and the plans. A trial is lost
+// if it is planned but not stored, and repeated if it was executed more than once.
 func (b *bench) verify(ctx context.Context) (lost, repeated, stored int, err error) {
 	inStore := map[string]bool{}
 	for i := range tenants {
@@ -51,7 +50,8 @@ func (b *bench) verify(ctx context.Context) (lost, repeated, stored int, err err
 	return lost, repeated, stored, nil
 }
 
-// missing returns the objects of a plan's run that are not in the store, or not in its summary.
+// missing returns the objects of a plan's run that are missing in the store or in its
+// summary.
 func (b *bench) missing(ctx context.Context, planKey string, inStore map[string]bool) (missing []string, err error) {
 	document, err := b.cluster.bucket.Get(ctx, planKey)
 	if err != nil {

@@ -15,17 +15,17 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// worker does what "storagebench worker" does, but that nothing is measured: what it
-// stores is of the size and shape of fio's results.
+// worker does what "storagebench worker" does, except that it measures nothing: it
+// stores documents of the size and shape of fio's results.
 type worker struct {
 	plan    *trial.Plan
 	self    trial.Worker
 	objects store.Objects
-	// ran is told of each trial that is executed.
+	// ran is called with each trial that is executed.
 	ran func(p *trial.Plan, worker, id string)
 }
 
-// argument returns the value behind a flag among a container's arguments.
+// argument returns the value of a flag in a container's arguments.
 func argument(args []string, flag string) string {
 	for i := range len(args) - 1 {
 		if args[i] == flag {
@@ -46,7 +46,7 @@ func newWorker(args []string, plan, grant []byte) (*worker, error) {
 		return nil, err
 	}
 	if want := argument(args, "--grant-digest"); want != "" && want != trial.Digest(grant) {
-		return nil, fmt.Errorf("the grant has digest %s, and the Job was made for %s", trial.Digest(grant), want)
+		return nil, fmt.Errorf("the grant has digest %s, but the Job expects %s", trial.Digest(grant), want)
 	}
 	g := trial.Grant{}
 	if err := json.Unmarshal(grant, &g); err != nil {

@@ -1,12 +1,12 @@
-// Command workloads compares the engines that are written here with the programs that
-// they stand for: a loop in C, dd, the original PostMark. An engine that is slower
-// than those measures itself and not the storage.
+// Command workloads compares our own engines with the programs that they replace: a
+// loop in C, dd, the original PostMark. A slower engine would measure itself and not
+// the storage.
 //
 // Both sides of a comparison do the same work on the same file system. They alternate
 // in pairs whose order changes (package paired), and what counts is the ratio of the
-// median rates, which must be at least what is wanted; its interval says how far it
-// can be trusted. The engine is run through the interface that the runner uses, and its
-// rate is the one that it reports.
+// median rates, which must reach a minimum; its interval shows how reliable it is. The
+// engine is run through the interface that the runner uses, and its rate is the one
+// that it reports.
 //
 // Every entry prints one line; the last line is the verdict of all.
 package main
@@ -28,7 +28,8 @@ import (
 // entry is one line of what is printed: a comparison, or a check of something else.
 type entry interface {
 	id() string
-	// run returns what was seen, and whether it is what is wanted.
+	// run returns a description of the result, and whether the result is good
+	// enough.
 	run(ctx context.Context, l *lab, effort paired.Effort) (figure string, ok bool, err error)
 }
 
@@ -41,7 +42,7 @@ func main() {
 	effort := paired.Effort{}
 	flags.IntVar(&effort.Min, "min", 12, "fewest pairs, at least 12")
 	flags.IntVar(&effort.Max, "max", 200, "most pairs")
-	flags.Float64Var(&effort.HalfWidth, "half-width", 0.01, "half-width of the interval that is narrow enough")
+	flags.Float64Var(&effort.HalfWidth, "half-width", 0.01, "half-width of an interval that is narrow enough")
 	only := flags.String("only", "", "names of what to run, with commas between; default: everything")
 	memory := flags.String("memory", "/dev/shm", "directory on tmpfs, for files and for the backing of loop devices")
 	entries := slices.Concat(
@@ -83,7 +84,7 @@ func (c chosen) list() ([]entry, error) {
 			for _, e := range c.entries {
 				names = append(names, e.id())
 			}
-			return nil, fmt.Errorf("there is no %q: use one of %s", name, strings.Join(names, ", "))
+			return nil, fmt.Errorf("there is no entry %q; use one of %s", name, strings.Join(names, ", "))
 		}
 		list = append(list, c.entries[i])
 	}
@@ -119,7 +120,7 @@ func run(ctx context.Context, c chosen, memory string, effort paired.Effort) (li
 	return fmt.Sprintf("%d of %d", len(list), len(list)), true, nil
 }
 
-// inLab runs an entry in a lab of its own, which is removed behind it.
+// inLab runs an entry in its own lab, and removes the lab afterwards.
 func inLab(ctx context.Context, e entry, memory string, effort paired.Effort) (figure string, ok bool, err error) {
 	l, err := newLab(memory)
 	if err != nil {

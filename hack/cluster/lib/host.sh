@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 
 need_linux_root() {
-  [ "$(uname -s)" = Linux ] || die "this cluster needs Linux (namespaces, loop devices); use CLUSTER=current with kind, k3d or any cluster of yours"
-  [ "$(id -u)" = 0 ] || die "run this as root (sudo make cluster-up): it mounts, makes bridges and loop devices; or use CLUSTER=current with a cluster of yours"
+  [ "$(uname -s)" = Linux ] || die "this cluster needs Linux (namespaces, loop devices); to use kind, k3d or another cluster, set CLUSTER=current"
+  [ "$(id -u)" = 0 ] || die "run this as root (sudo make cluster-up), because it creates mounts, bridges and loop devices; to use another cluster, set CLUSTER=current"
 }
 
 need_go() {
@@ -16,7 +16,7 @@ need_go() {
   command -v go >/dev/null || die "Go is not on PATH: install Go 1.26 or newer (with sudo: sudo env PATH=\"\$PATH\" make cluster-up)"
   # A Go before 1.21 cannot fetch the newer toolchain that go.mod asks for.
   GO_VERSION=$(cd "$HERE/build/kubernetes" && go env GOVERSION 2>&1) ||
-    die "this Go cannot build Kubernetes: install Go 1.26 or newer, or allow it to fetch one (GOTOOLCHAIN=auto). It says: $GO_VERSION"
+    die "this Go cannot build Kubernetes: install Go 1.26 or newer, or allow it to fetch one (GOTOOLCHAIN=auto). go printed: $GO_VERSION"
 }
 
 # need_packages: installs what is missing of hack/cluster/packages.
@@ -31,7 +31,7 @@ need_packages() {
     fi
   done <"$HERE/packages"
   ((${#missing[@]})) || return 0
-  command -v apt-get >/dev/null || die "these programs are missing: ${missing[*]}; install them (this is no Debian, so it is not done for you)"
+  command -v apt-get >/dev/null || die "these programs are missing: ${missing[*]}; install them (this machine has no apt-get to do it)"
   begin=$(now)
   say "        installing Debian packages: ${missing[*]}"
   install_packages "${missing[@]}" || die "apt-get could not install ${missing[*]}; see $CACHE/logs/apt.log"

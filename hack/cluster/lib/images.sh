@@ -108,7 +108,7 @@ debian_sources() {
   if [ -n "$found" ]; then
     echo "$found"
   else
-    die "apt has no source of Debian $codename; the base image is made of its packages"
+    die "apt has no source of Debian $codename, whose packages the base image needs; add one"
   fi
 }
 
@@ -142,7 +142,7 @@ import_system_images() {
 project_image() {
   # The list of packages may have changed since "up".
   if [ ! -e "$(image_file "$BASE_IMAGE")" ]; then
-    base_image "[base]" || die "the base image could not be made (see above)"
+    base_image "[base]" || die "the base image does not build (see above)"
     base_image_file
   fi
   project_layer || die "the project's binaries do not build (see above)"

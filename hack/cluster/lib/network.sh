@@ -61,7 +61,7 @@ restore_sysctls() {
   local line
   [ -e "$STATE/sysctls" ] || return 0
   while read -r line; do
-    sysctl -qw "$line" 2>/dev/null || say "        could not set $line again"
+    sysctl -qw "$line" 2>/dev/null || say "        could not restore $line"
   done <"$STATE/sysctls"
 }
 

@@ -1,5 +1,5 @@
 # Daemons: started detached, recorded by pid, start time and boot, so that a
-# later run knows its own from a stranger with the same pid.
+# later run does not mistake another process with the same pid for its own.
 # shellcheck shell=bash
 
 boot_id() { cat /proc/sys/kernel/random/boot_id; }

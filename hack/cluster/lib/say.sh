@@ -4,7 +4,7 @@
 
 say() { printf '%s\n' "$*" >&2; }
 
-# Whether the reason of a failure has been told.
+# Whether the reason of a failure was printed.
 told=
 
 fail() {
@@ -17,7 +17,7 @@ die() {
   fail
 }
 
-# on_exit CODE COMMAND: no failure without a word.
+# on_exit CODE COMMAND: prints which command failed, if nothing else did.
 on_exit() {
   [ "$1" = 0 ] || [ -n "$told" ] || say "cluster: stopped by a failure of: $2"
 }
@@ -46,7 +46,7 @@ wait_for() {
 }
 
 # lock NAME: one run at a time. Descriptor 9 is closed for every daemon, and so is
-# 8, that of builds: who inherits a lock holds it.
+# 8, that of builds: whoever inherits a lock holds it.
 lock() {
   mkdir -p "$(dirname "$1")"
   exec 9>"$1"

@@ -36,7 +36,7 @@ verb_up() {
   image_names
   if live; then
     build_missing
-    say "cluster: found a live one, made by $(cat "$STATE/clone" 2>/dev/null || echo "another clone")"
+    say "cluster: found a running one, created by $(cat "$STATE/clone" 2>/dev/null || echo "another clone")"
     up_revive
     local_files
     project_image
@@ -52,7 +52,7 @@ verb_up() {
   if remains; then
     say "[clean]  removing what a dead cluster left"
     clean
-    clean_report "        remains" >&2 || die "a dead cluster left what cannot be removed; a reboot of the machine removes it"
+    clean_report "        remains" >&2 || die "cannot remove everything that a dead cluster left; reboot the machine to remove the rest"
     NODES=("${ALL_NODES[@]:0:WANTED_NODES}") # the dead one may have had more
   fi
   local warm
@@ -69,7 +69,7 @@ prepare_programs() {
   base_image "[base]" &
   base=$!
   build_all "${CLUSTER_COMPONENTS[@]}"
-  wait "$base" || die "the base image could not be made (see above)"
+  wait "$base" || die "the base image does not build (see above)"
   system_images
   base_image_file
 }
@@ -101,7 +101,7 @@ create() {
   ready kube-apiserver 120 api_ready
   controllers_start
   for node in "${NODES[@]}"; do kubelet_start "$node"; done
-  wait_for 60 "the API server to take the first objects" addons_apply || die "the cluster's own objects were refused (see above)"
+  wait_for 60 "the API server to accept the first objects" addons_apply || die "the API server refused the cluster's own objects (see above)"
   for job in "${jobs[@]}"; do wait "$job" || fail; done
   say "[start]  nodes"
   components_ready
@@ -109,12 +109,12 @@ create() {
   say "[start]  DNS and object store"
   addon_ready kube-system coredns
   addon_ready "$MINIO_NAMESPACE" minio
-  minio_bucket || die "the bucket could not be made"
+  minio_bucket || die "could not create the bucket"
   # From here on it is a cluster, even if the project does not compile today.
   touch "$STATE/complete"
   if ! wait "$project"; then
     cat "$LOGS/project-build.log" >&2
-    die "the cluster runs, but the project's binaries do not build (see above); then run \"cluster images\""
+    die "the cluster runs, but the project's binaries do not build (see above); fix them and run \"cluster images\""
   fi
   project_import
 }
@@ -136,7 +136,7 @@ build_missing() {
   for name in "${CLUSTER_COMPONENTS[@]}"; do [ -d "$(built "$name")" ] || missing+=("$name"); done
   ((${#missing[@]})) || return 0
   build_all "${missing[@]}"
-  say "        the live cluster was made before these; \"down\" and \"up\" make it anew"
+  say "        the running cluster is older than these; \"down\" and \"up\" create a new one"
 }
 
 # live: complete once, and its API answers.
@@ -144,7 +144,7 @@ live() { [ -e "$STATE/complete" ] && alive etcd && alive kube-apiserver && api_r
 
 need_number_of_nodes() {
   ((WANTED_NODES >= LEAST_NODES && WANTED_NODES <= ${#ALL_NODES[@]})) ||
-    die "NODES is \"$ASKED_NODES\": give a number from $LEAST_NODES to ${#ALL_NODES[@]}"
+    die "NODES is \"$ASKED_NODES\", but must be a number from $LEAST_NODES to ${#ALL_NODES[@]}"
 }
 
 # up_revive: starts what is missing of a live cluster: a node that was stopped, or nodes
@@ -197,7 +197,7 @@ up_current() {
   [ -e "${config%%:*}" ] || die "CLUSTER=current needs a kubeconfig: $config does not exist; set KUBECONFIG"
   any_kubectl --request-timeout=10s get --raw /readyz >/dev/null || die "the cluster of $config does not answer"
   server=$(any_kubectl config view --minify -o 'jsonpath={.clusters[0].cluster.server}')
-  echo "cluster-up: ok: uses your own cluster at $server (kubeconfig $config); made nothing"
+  echo "cluster-up: ok: uses your own cluster at $server (kubeconfig $config); created nothing"
 }
 
 verb_down() {
@@ -219,7 +219,7 @@ verb_status() {
   local name pid node verdict=ok problems=()
   need_linux_root
   if ! remains; then
-    echo "cluster-status: short: there is no cluster; make one with \"up\""
+    echo "cluster-status: short: there is no cluster; create one with \"up\""
     fail
   fi
   need_go
@@ -295,7 +295,7 @@ verb_tools() {
       kubectl | kube-controller-manager) names+=(kubernetes) ;;
       ctr) names+=(containerd) ;;
       helm | crane | minio | kwok) names+=("$name") ;;
-      *) die "there is no tool \"$name\"; known are kubectl, kube-controller-manager, helm, crane, ctr, minio, kwok" ;;
+      *) die "there is no tool \"$name\"; use kubectl, kube-controller-manager, helm, crane, ctr, minio, kwok" ;;
     esac
   done
   build_all "${names[@]}"
@@ -319,7 +319,7 @@ verb_node_stop() {
   if [ -n "$keep" ]; then
     stop "kubelet-$1" KILL
     stop "containerd-$1" KILL
-    echo "cluster-node-stop: ok: kubelet and containerd of $1 are dead, its Pods run on"
+    echo "cluster-node-stop: ok: kubelet and containerd of $1 are dead, its Pods still run"
   else
     node_kill "$1"
     echo "cluster-node-stop: ok: $1 is dead, with its Pods"

@@ -1,6 +1,6 @@
-// Package devicetest makes real block devices and file systems for tests. It
-// needs root, losetup, mkfs and mount, and removes what it made when the test
-// ends, however it ends.
+// Package devicetest creates real block devices and file systems for tests. It
+// needs root, losetup, mkfs and mount. It removes what it created when the test
+// ends, passed or failed.
 package devicetest
 
 import (
@@ -24,7 +24,7 @@ func Run(t *testing.T, argv ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// Loop makes a loop device of the given size in bytes, in a sparse file.
+// Loop creates a loop device of the given size in bytes, on a sparse file.
 func Loop(t *testing.T, size int64) string {
 	t.Helper()
 	requireRoot(t)
@@ -40,8 +40,9 @@ func Loop(t *testing.T, size int64) string {
 	return device
 }
 
-// OwnLoop is Loop with a number that losetup --find gives nobody, for a test that detaches the
-// device and attaches something again: tests beside it would take the device in between.
+// OwnLoop is Loop with a number that losetup --find never chooses, for a test that detaches
+// the device and attaches something again: a parallel test could take the device in
+// between.
 func OwnLoop(t *testing.T, size int64) string {
 	t.Helper()
 	requireRoot(t)
@@ -56,7 +57,7 @@ func OwnLoop(t *testing.T, size int64) string {
 	device := fmt.Sprintf("/dev/loop%d", number)
 	Run(t, "losetup", device, file)
 	t.Cleanup(func() {
-		// It may be detached already.
+		// It may already be detached.
 		_ = exec.CommandContext(context.Background(), "losetup", "--detach", device).Run()
 		control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
 		if err != nil {
@@ -72,9 +73,8 @@ func OwnLoop(t *testing.T, size int64) string {
 	return device
 }
 
-// Fresh has a loop device's queue take it for one with a write cache, as it is at first:
-// the kernel's object outlives what is attached to it, and a test that failed may have
-// left it with another setting.
+// Fresh sets a loop device's write_cache to the kernel's default. The kernel's object
+// outlives the file attached to it, so a failed test may have left another value.
 func Fresh(t *testing.T, device string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join("/sys/block", filepath.Base(device), "queue/write_cache"), []byte("write back"), 0); err != nil {
@@ -82,7 +82,7 @@ func Fresh(t *testing.T, device string) {
 	}
 }
 
-// Filesystem makes a file system of the given type and size and mounts it.
+// Filesystem creates a file system of the given type and size and mounts it.
 func Filesystem(t *testing.T, kind string, size int64) (dir, device string) {
 	t.Helper()
 	device = Loop(t, size)
@@ -103,7 +103,7 @@ func Mount(t *testing.T, dir, kind, source string, options ...string) {
 func requireRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Fatal("this test makes loop devices and mounts: run it as root")
+		t.Fatal("this test creates loop devices and mounts: run it as root")
 	}
 }
 

@@ -11,21 +11,21 @@ import (
 	"storagebench.io/storagebench/internal/tunable"
 )
 
-// Change is what came of an assignment.
+// Change is the result of an assignment.
 type Change struct {
 	Knob tunable.Knob `json:"knob"`
-	// Value that was asked for.
+	// Value that was requested.
 	Value  string        `json:"value"`
 	Before tunable.State `json:"before"`
 	After  tunable.State `json:"after"`
-	// Changed is false if the knob had the value already: then nothing was written, and
-	// nothing will be put back.
+	// Changed is false if the knob already had the value: then nothing was written, and
+	// nothing will be restored.
 	Changed bool `json:"changed"`
 }
 
-// Apply brings every knob to its value, in the order of the assignments, or else puts back what it has changed and
-// fails. Its error is a *trial.Failure. If the old values could not all be put back,
-// they are in the journal still.
+// Apply sets every knob to its value, in the order of the assignments. If one fails, it
+// restores those that it changed and returns a *trial.Failure. Old values that could not be
+// restored stay in the journal.
 func (j *Journal) Apply(ctx context.Context, owner Owner, assignments []tunable.Assignment) ([]Change, error) {
 	if len(j.entries) > 0 {
 		return nil, pendingFailure(j.dir, j.entries)
@@ -45,11 +45,11 @@ func (j *Journal) Apply(ctx context.Context, owner Owner, assignments []tunable.
 		}
 		changes = append(changes, c)
 	}
-	// A setting can be undone by one that was written after it.
+	// A later write can undo an earlier one.
 	for i, a := range assignments {
 		seen, err := j.host.Read(ctx, a.Knob)
 		if err == nil && !a.Knob.Same(seen, changes[i].After) {
-			err = notTaken(a, changes[i].After, seen, "once the other tunables had been set")
+			err = notTaken(a, changes[i].After, seen, "after the other tunables were set")
 		}
 		if err != nil {
 			return nil, j.undo(ctx, failed(a, err))
@@ -77,7 +77,7 @@ func (j *Journal) applyOne(ctx context.Context, owner Owner, a tunable.Assignmen
 			e.Companions = append(e.Companions, Companion{Tunable: k.Tunable, Old: s})
 		}
 		// A setting that cannot be read now (wbt_lat_usec where writeback is not
-		// throttled) has no value that could be put back.
+		// throttled) has no value to restore.
 	}
 	j.hook(BeforeJournal)
 	if err := j.save(append(j.Entries(), e)); err != nil {
@@ -86,20 +86,22 @@ func (j *Journal) applyOne(ctx context.Context, owner Owner, a tunable.Assignmen
 	j.hook(AfterJournal)
 	written := j.host.Write(ctx, a.Knob, wanted)
 	j.hook(AfterWrite)
-	// Also if it was refused: the kernel may have done something all the same.
+	// Observe it even after an error: the kernel may have changed something
+	// anyway.
 	seen, err := j.observe(ctx, e)
 	if err := errors.Join(written, err); err != nil {
 		return Change{}, failed(a, err)
 	}
 	j.hook(AfterApply)
 	if !a.Knob.Same(seen, wanted) {
-		return Change{}, notTaken(a, wanted, seen, "when it was read back")
+		return Change{}, notTaken(a, wanted, seen, "when read back")
 	}
 	c.After, c.Changed = seen, true
 	return c, nil
 }
 
-// observe records what the kernel has made of the last entry.
+// observe reads the last entry's knobs and records what the kernel made of the
+// write.
 func (j *Journal) observe(ctx context.Context, e Entry) (tunable.State, error) {
 	seen, err := j.host.Read(ctx, e.Knob)
 	if err != nil {
@@ -115,13 +117,13 @@ func (j *Journal) observe(ctx context.Context, e Entry) (tunable.State, error) {
 	return seen, j.save(j.edit(len(j.entries)-1, e))
 }
 
-// undo puts back what was applied before something failed.
+// undo restores what was applied before the failure.
 func (j *Journal) undo(ctx context.Context, cause error) error {
-	// The reason to stop must not stop this.
+	// A cancelled context is a reason to restore, not to stop restoring.
 	report := j.Restore(context.WithoutCancel(ctx))
 	f := *asFailure(cause)
 	if !report.Complete() {
-		f.Message += "; and what had been changed could not all be put back: " + report.First()
+		f.Message += "; some of the changed settings could not be restored: " + report.First()
 	}
 	return &f
 }
@@ -131,7 +133,7 @@ func asFailure(err error) *trial.Failure {
 		return f
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return &trial.Failure{Class: reason.TunableNotApplied, Message: "stopped while tunables were being set: " + err.Error(), Err: err}
+		return &trial.Failure{Class: reason.TunableNotApplied, Message: "stopped while setting tunables: " + err.Error(), Err: err}
 	}
 	return trial.AsFailure(err)
 }
@@ -142,15 +144,15 @@ func failed(a tunable.Assignment, err error) *trial.Failure {
 	}
 	return &trial.Failure{
 		Class: reason.TunableNotApplied, Field: a.Field,
-		Message: fmt.Sprintf("%s could not be set to %s: %v", a.Knob, tunable.State{Value: a.Value}, err),
-		Remedy:  "see what the target takes with: storagebench tunables " + a.Knob.Tunable + " --target PATH", Err: err,
+		Message: fmt.Sprintf("cannot set %s to %s: %v", a.Knob, tunable.State{Value: a.Value}, err),
+		Remedy:  "list the accepted values with: storagebench tunables " + a.Knob.Tunable + " --target PATH", Err: err,
 	}
 }
 
 func notTaken(a tunable.Assignment, wanted, seen tunable.State, when string) *trial.Failure {
 	return &trial.Failure{
 		Class: reason.TunableNotApplied, Field: a.Field + ".value",
-		Message: fmt.Sprintf("%s was to be %s, and was %s %s: the value was not taken", a.Knob, wanted, seen, when),
-		Remedy:  "ask for a value that the kernel takes as it is",
+		Message: fmt.Sprintf("%s was set to %s, but was %s %s: the kernel did not accept the value", a.Knob, wanted, seen, when),
+		Remedy:  "choose a value that the kernel neither rounds nor ignores",
 	}
 }

@@ -117,7 +117,7 @@ func TestAnOrderInWhichOneUndoesAnotherIsRefusedAndLeavesNothing(t *testing.T) {
 	assignments := plan(t, kernel, "sda", "block.queue.scheduler=bfq", "block.queue.nr_requests=100")
 	slices.Reverse(assignments)
 	_, err := j.Apply(t.Context(), owner, assignments)
-	if f := trial.AsFailure(err); f.Class != reason.TunableNotApplied || !strings.Contains(f.Message, "nr_requests of sda was to be 100, and was 256 once the other tunables had been set") {
+	if f := trial.AsFailure(err); f.Class != reason.TunableNotApplied || !strings.Contains(f.Message, "nr_requests of sda was set to 100, but was 256 after the other tunables were set") {
 		t.Errorf("got %v", err)
 	}
 	if after := snapshot(kernel); after != before || len(j.Entries()) != 0 {
@@ -159,19 +159,19 @@ func TestAFailedApplyLeavesNothingChanged(t *testing.T) {
 	}{
 		"a value that the kernel refuses": {
 			[]string{"vm.dirty_expire_centisecs=100", "block.queue.nomerges=2"}, refuse("dirty_expire"), "tunables[0]",
-			[]string{"vm.dirty_expire_centisecs could not be set to 100", "invalid argument"},
+			[]string{"cannot set vm.dirty_expire_centisecs to 100", "invalid argument"},
 		},
 		"a value that ZFS ignores": {
 			[]string{"block.queue.nomerges=2", "zfs.module.zfs_arc_max=64M"}, nil, "tunables[1].value",
-			[]string{"zfs.module.zfs_arc_max was to be 67108864", "was 2147483648", "not taken"},
+			[]string{"zfs.module.zfs_arc_max was set to 67108864", "was 2147483648", "did not accept"},
 		},
 		"a property that zfs refuses": {
 			[]string{"block.queue.nomerges=2", "vm.dirty_ratio=5", "zfs.dataset.sync=disabled"}, refuse("sync"), "tunables[2]",
-			[]string{"zfs.dataset.sync of tank/bench could not be set to disabled"},
+			[]string{"cannot set zfs.dataset.sync of tank/bench to disabled"},
 		},
 		"the last of many": {
 			[]string{"block.queue.scheduler=bfq", "block.queue.nr_requests=64", "block.queue.read_ahead_kb=4", "vm.dirty_bytes=8192"}, refuse("dirty_bytes"), "tunables[3]",
-			[]string{"vm.dirty_bytes could not be set to 8192"},
+			[]string{"cannot set vm.dirty_bytes to 8192"},
 		},
 	} {
 		kernel := machine()
@@ -221,7 +221,7 @@ func TestAValueThatTheKernelRoundsIsNotTakenAndPutBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = j.Apply(t.Context(), owner, plan(t, kernel, "sda", "block.queue.nr_requests=100", "block.queue.max_sectors_kb=512"))
-	if err == nil || !strings.Contains(err.Error(), "block.queue.nr_requests of sda was to be 100, and was 96 when it was read back") {
+	if err == nil || !strings.Contains(err.Error(), "block.queue.nr_requests of sda was set to 100, but was 96 when read back") {
 		t.Errorf("got %v", err)
 	}
 	if after := snapshot(kernel); after != before || len(j.Entries()) != 0 {
@@ -246,7 +246,7 @@ func TestASettingThatALaterOneUndoesIsNotTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = j.Apply(t.Context(), owner, plan(t, kernel, "sda", "block.queue.nr_requests=100", "vm.dirty_ratio=5"))
-	if err == nil || !strings.Contains(err.Error(), "was 90 once the other tunables had been set") || !strings.Contains(err.Error(), "could not all be put back") {
+	if err == nil || !strings.Contains(err.Error(), "was 90 after the other tunables were set") || !strings.Contains(err.Error(), "could not be restored") {
 		t.Errorf("got %v", err)
 	}
 	kernel.Set(queue+"nr_requests", "128")

@@ -1,43 +1,46 @@
-// Package journal sets tunables and puts them back, whatever happens in between.
+// Package journal sets tunables and restores them, whatever happens in between.
 //
-// In: assignments of values to knobs (internal/tunable), and who wants them. Out:
-// what each knob had and has, and a report of what was put back. In between there
-// is a file on the node, which holds everything that has to be put back.
+// In: assignments of values to knobs (internal/tunable), and their owner. Out:
+// each knob's old and new state, and a report of what was restored. In between, a
+// file on the node holds everything that has to be restored.
 //
-//  1. Open takes the node's journal for this process. What is damaged in it is
-//     reported and never used.
-//  2. Apply refuses if anything is in the journal: the node is not as it was found.
-//     For each knob it reads the old value, writes it into the journal, and only
-//     when that is on the disk does it write the new value. It reads back what the
-//     kernel made of it, also of the other settings of the same disk, of which the
-//     kernel resets some, and writes that into the journal too. If a value is not
-//     taken, or a later one undoes it, all is put back and Apply fails.
-//  3. Restore goes through the journal from its end. A knob that has its old value
-//     is left alone; one that has ours is written and read back; one that has
-//     neither was changed by somebody else, who keeps his value, and the entry
-//     stays until a person has looked at it. An entry leaves the journal when its
-//     knob has been seen to be right, and not before.
-//  4. Forget takes what is left off the journal, for when a person has looked.
+//  1. Open opens and locks the node's journal for this process. It reports a
+//     damaged journal and never uses it.
+//  2. Apply refuses if the journal has an entry, because some setting of the node
+//     is still changed. For each knob it reads the old value and writes it into the
+//     journal. Only when that is on disk does it write the new value. It reads back
+//     what the kernel made of it, also for the other settings of the same disk,
+//     because the kernel resets some of them, and writes that into the journal too.
+//     If the kernel does not accept a value, or a later one undoes it, Apply
+//     restores everything and fails.
+//  3. Restore goes through the journal from its end. It leaves a knob alone that
+//     has its old value. It writes and reads back a knob that has our value. A
+//     knob that has neither was changed by somebody else: it keeps its value, and
+//     the entry stays until a person has looked at it. Only when the knob is seen
+//     to have the right value is its entry removed.
+//  4. Forget removes the remaining entries, after a person has looked at them.
 //
 // # Stages
 //
-// An entry is Planned when its old value is recorded, Applied when it is known what
-// the kernel made of the new one, and Restoring when it has been decided what each
-// knob is to have. The last is recorded because putting a scheduler back resets
+// An entry is Planned when its old value is recorded, Applied when the effect of the
+// new value is recorded, and Restoring when the value to restore to is decided for
+// each knob. That decision is recorded because restoring a scheduler resets
 // nr_requests to a value that is neither the old one nor ours: after a crash at that
 // moment it would look like somebody else's.
 //
 // # After a reboot
 //
-// The boot ID of an entry tells whether the node has been up since. If it has not,
-// what does not survive a boot has been put back by it: whatever stands there now
-// was put there by the boot, is said, and stays. What survives is restored as ever. A disk is found again by its diskseq within a
-// boot and by its WWID, serial number or backing file after one, never by its name.
+// The boot ID of an entry tells whether the node has rebooted since. If so, a setting that
+// does not survive a boot is no longer changed: it keeps the value that the boot gave it,
+// and the report says so. A setting that survives is restored as usual. Within a boot a
+// disk is found again by its kernel object, and after one by its WWID, serial number or
+// backing file, never by its name.
 //
 // # The file
 //
-// It is replaced as a whole: a new file is written, synced, renamed over the old one,
-// and the directory synced. Each record has a SHA-256, and the head has one over all
-// records, so that a file that is cut or has a bit flipped is known, anywhere. An
-// empty journal is no file. A second file is locked for as long as a journal is open.
+// The file is always replaced as a whole: a new file is written, synced and renamed
+// over the old one, and the directory is synced. Each record has a SHA-256, and the
+// header has one over all records, so that a truncated file or a flipped bit anywhere
+// is detected. An empty journal has no file. A second file is locked while a journal
+// is open.
 package journal

@@ -25,15 +25,16 @@ const (
 
 // store keeps the journal's bytes.
 type store interface {
-	// load returns nil if there is no journal.
+	// load returns the content, or nil if there is no journal.
 	load() ([]byte, error)
-	// replace is atomic and durable; nil removes the journal.
+	// replace replaces the content atomically and durably; nil removes the
+	// journal.
 	replace(b []byte) error
 	close() error
 }
 
-// directory is a store in a directory, of which it holds the descriptor: what somebody
-// puts in the directory's place later is not looked at.
+// directory is a store in a directory. It keeps the directory's descriptor, so that it
+// ignores whatever somebody puts in the directory's place later.
 type directory struct {
 	dir  *os.File
 	lock *os.File
@@ -41,8 +42,8 @@ type directory struct {
 
 var _ store = (*directory)(nil)
 
-// ErrBusy says that another process has the journal open.
-var ErrBusy = errors.New("another storagebench is working with it")
+// ErrBusy reports that another process has the journal open.
+var ErrBusy = errors.New("another storagebench process is using it")
 
 func openDirectory(path string) (*directory, error) {
 	dir, err := openTrusted(path, true)
@@ -60,7 +61,8 @@ func openDirectory(path string) (*directory, error) {
 		}
 		return nil, errors.Join(err, d.close())
 	}
-	// What was being written when a process was killed was never valid.
+	// A process was killed while it wrote this file, so it is not part of the
+	// journal.
 	if err := d.remove(newName); err != nil {
 		return nil, errors.Join(err, d.close())
 	}
@@ -96,7 +98,7 @@ func loadFile(dir *os.File) ([]byte, error) {
 	defer func() { _ = f.Close() }() // it was only read
 	b, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err == nil && len(b) > maxSize {
-		err = &CorruptError{Path: f.Name(), Reason: "it is larger than any journal"}
+		err = &CorruptError{Path: f.Name(), Reason: "it is larger than any valid journal"}
 	}
 	if b == nil {
 		b = []byte{} // an empty file is there
@@ -129,17 +131,17 @@ func (d *directory) writeSynced(name string, b []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// close unlocks it.
+// close releases the journal's lock.
 func (d *directory) close() error { return errors.Join(d.lock.Close(), d.dir.Close()) }
 
-// SetAside takes a damaged journal out of the way, after a person has looked at it,
-// and returns where it is now. It is kept: it is the only record of what there was.
+// SetAside renames a damaged journal, after a person has looked at it, and returns
+// its new path. The file is kept because it is the only record of the old values.
 func SetAside(dir string, now time.Time) (string, error) {
 	d, err := openDirectory(dir)
 	if err != nil {
 		return "", unusable(dir, err)
 	}
-	defer func() { _ = d.close() }() // the file is in its place by then
+	defer func() { _ = d.close() }() // the file is already renamed
 	to := fmt.Sprintf("%s.damaged-%s", fileName, now.UTC().Format("20060102T150405.000000000Z"))
 	if err := d.rename(fileName, to); err != nil {
 		return "", unusable(dir, err)
@@ -148,29 +150,29 @@ func SetAside(dir string, now time.Time) (string, error) {
 }
 
 func unusable(dir string, err error) *trial.Failure {
-	f := &trial.Failure{Class: reason.TunableNotApplied, Message: fmt.Sprintf("the journal in %s cannot be used: %v", dir, err), Err: err}
+	f := &trial.Failure{Class: reason.TunableNotApplied, Message: fmt.Sprintf("cannot use the journal in %s: %v", dir, err), Err: err}
 	if corrupt, ok := errors.AsType[*CorruptError](err); ok {
-		f.Class, f.Message = reason.TunablesNotRestored, corrupt.Error() // for all that is known
-		f.Remedy = "see what it holds with storagebench restore, put that back by hand, and then: storagebench restore --forget"
+		f.Class, f.Message = reason.TunablesNotRestored, corrupt.Error() // assume so: the journal cannot be read
+		f.Remedy = "on the node, show its readable part with storagebench restore, restore those settings by hand, and then run: storagebench restore --forget"
 		return f
 	}
 	if _, ok := errors.AsType[*NotPermittedError](err); ok {
 		f.Class = reason.TunablesNotRestored
-		f.Remedy = "look at the node, and run there: storagebench restore, if they are to be put back, or storagebench restore --forget"
+		f.Remedy = "on the node, run storagebench restore to restore these settings, or storagebench restore --forget to keep them as they are"
 		return f
 	}
 	if _, ok := errors.AsType[*UntrustedError](err); ok {
-		f.Class = reason.TunablesNotRestored // for all that is known
-		f.Remedy = "look at it as root: if no benchmark of yours has left it, remove it"
+		f.Class = reason.TunablesNotRestored // assume so: the journal cannot be read
+		f.Remedy = "examine it as root, and remove it if no benchmark of yours created it"
 		return f
 	}
 	switch {
 	case errors.Is(err, ErrBusy):
-		f.Remedy = "wait until it has ended"
+		f.Remedy = "wait until that process has ended"
 	case errors.Is(err, os.ErrPermission):
-		f.Remedy = "run as root, or name another directory"
+		f.Remedy = "run as root, or choose another directory"
 	default:
-		f.Remedy = "see that the directory can be written and has room"
+		f.Remedy = "make sure that the directory is writable and that its disk is not full"
 	}
 	return f
 }

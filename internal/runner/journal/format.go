@@ -10,9 +10,10 @@ import (
 
 const (
 	schema = "storagebench.io/journal.v1"
-	// maxSize of a file that is read: some thousand times what a node has knobs for.
+	// maxSize bounds the file that is read: a thousand times what the knobs of a
+	// node need.
 	maxSize = 16 << 20
-	// sumLength is that of a SHA-256 in hexadecimal digits.
+	// sumLength is the length of a SHA-256 in hexadecimal digits.
 	sumLength = 2 * sha256.Size
 )
 
@@ -20,26 +21,27 @@ const (
 type header struct {
 	Schema  string `json:"schema"`
 	Entries int    `json:"entries"`
-	// Sum is over the lines of all entries: a line that is missing, doubled or in
-	// another place is intact by itself.
+	// Sum covers the lines of all entries. It detects lines that are missing,
+	// repeated or moved, although each is intact by itself.
 	Sum string `json:"sum"`
 }
 
-// CorruptError says that a journal is damaged. Nothing of it may be restored: an
-// entry that is missing can be the one that has to go first.
+// CorruptError reports that a journal is damaged. None of its entries may be
+// restored, because a missing entry may be the one that has to be restored
+// first.
 type CorruptError struct {
 	Path   string
 	Reason string
-	// Intact are the entries that are certainly as they were written, for people.
+	// Intact are the entries that are certainly undamaged, for display.
 	Intact []Entry
 }
 
-// Error says what is wrong and what to do.
+// Error says what is wrong.
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("the journal %s is damaged (%s): nothing was touched", e.Path, e.Reason)
+	return fmt.Sprintf("the journal %s is damaged (%s); no setting was changed", e.Path, e.Reason)
 }
 
-// encode returns the file of these entries.
+// encode returns the content of the file with these entries.
 func encode(entries []Entry) ([]byte, error) {
 	var body bytes.Buffer
 	for _, e := range entries {
@@ -69,33 +71,34 @@ func sum(b []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-// decode reads a file. Its error is a *CorruptError without a path.
+// decode parses the content of a file. Its error is a *CorruptError without a
+// path.
 func decode(file []byte) ([]Entry, error) {
 	lines := bytes.SplitAfter(file, []byte("\n"))
 	if n := len(lines); n > 0 && len(lines[n-1]) == 0 {
-		lines = lines[:n-1] // what is behind the last line
+		lines = lines[:n-1] // the text after the last newline
 	}
 	if len(lines) == 0 {
 		return nil, &CorruptError{Reason: "it is empty"}
 	}
 	var head header
 	if !readRecord(lines[0], &head) {
-		return nil, &CorruptError{Reason: "its first line is not as it was written", Intact: intact(lines[1:])}
+		return nil, &CorruptError{Reason: "its first line is damaged", Intact: intact(lines[1:])}
 	}
 	if head.Schema != schema {
-		return nil, &CorruptError{Reason: fmt.Sprintf("its schema is %q, and this program reads %q", head.Schema, schema)}
+		return nil, &CorruptError{Reason: fmt.Sprintf("its schema is %q, expected %q", head.Schema, schema)}
 	}
 	entries := intact(lines[1:])
 	switch {
 	case len(entries) != len(lines)-1 || head.Entries != len(entries):
-		return nil, &CorruptError{Reason: fmt.Sprintf("%d of its %d entries are as they were written", len(entries), head.Entries), Intact: entries}
+		return nil, &CorruptError{Reason: fmt.Sprintf("only %d of its %d entries are intact", len(entries), head.Entries), Intact: entries}
 	case sum(bytes.Join(lines[1:], nil)) != head.Sum:
-		return nil, &CorruptError{Reason: "its entries are not those that were written together", Intact: entries}
+		return nil, &CorruptError{Reason: "entries are missing, repeated or moved", Intact: entries}
 	}
 	return entries, nil
 }
 
-// intact returns the entries whose lines are as they were written.
+// intact returns the entries whose lines are undamaged.
 func intact(lines [][]byte) []Entry {
 	var out []Entry
 	for _, line := range lines {
@@ -116,7 +119,7 @@ func readRecord(line []byte, v any) bool {
 		return false
 	}
 	decoder := json.NewDecoder(bytes.NewReader(record[sumLength+1:]))
-	// What is not understood would be lost when the journal is written anew.
+	// Unknown fields would be lost when the journal is written again.
 	decoder.DisallowUnknownFields()
 	return decoder.Decode(v) == nil
 }

@@ -13,7 +13,7 @@ import (
 	"storagebench.io/storagebench/internal/tunable"
 )
 
-// Host reads and writes knobs. tunable.Host is one.
+// Host reads and writes knobs. tunable.Host implements it.
 type Host interface {
 	BootID() (string, error)
 	Read(ctx context.Context, k tunable.Knob) (tunable.State, error)
@@ -25,10 +25,10 @@ type Host interface {
 
 var _ Host = tunable.Host{}
 
-// Step is a moment at which the process may be killed.
+// Step is a moment at which a test may kill the process.
 type Step string
 
-// Steps, in the order in which they come for one knob.
+// Steps, in their order for one knob.
 const (
 	BeforeJournal   Step = "before-journal"
 	AfterJournal    Step = "after-journal"
@@ -49,14 +49,14 @@ type Options struct {
 	Host Host
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
-	// Permit names the settings that may stand in the journal; nil: any. With an entry
-	// that none permits, Open fails.
+	// Permit lists the settings that the journal may contain; nil: any. Open fails if
+	// the journal contains another setting.
 	Permit []trial.Tunable
 	// Hook is called at each step, for tests that kill the process there.
 	Hook func(Step)
 }
 
-// Journal is the open journal of a node. It is not for use by several goroutines.
+// Journal is the open journal of a node. It is not safe for concurrent use.
 type Journal struct {
 	dir     string
 	host    Host
@@ -67,9 +67,9 @@ type Journal struct {
 	entries []Entry
 }
 
-// Open takes the journal in a directory, which it makes if need be, for this
-// process. Its error is a *trial.Failure, which wraps a *CorruptError if the
-// journal is damaged, and ErrBusy if another process has it.
+// Open opens and locks the journal in a directory, which it creates if
+// necessary. Its error is a *trial.Failure. It wraps a *CorruptError if the
+// journal is damaged, and ErrBusy if another process has it open.
 func Open(o Options) (*Journal, error) {
 	if o.Dir == "" {
 		o.Dir = DefaultDir
@@ -114,7 +114,7 @@ func load(s interface{ load() ([]byte, error) }, path string) ([]Entry, error) {
 	return entries, err
 }
 
-// Close lets the journal go. What is in it stays there.
+// Close releases the journal's lock. The entries stay.
 func (j *Journal) Close() error {
 	if err := j.store.close(); err != nil {
 		return fmt.Errorf("journal: %w", err)
@@ -122,12 +122,12 @@ func (j *Journal) Close() error {
 	return nil
 }
 
-// Entries returns what has to be put back, in the order in which it was changed.
+// Entries returns what has to be restored, in the order of the changes.
 func (j *Journal) Entries() []Entry { return append([]Entry(nil), j.entries...) }
 
-// Pending returns what the journal in a directory holds, without taking it: no
-// benchmark may start on a node where that is anything. No directory is no entry.
-// The error is a *trial.Failure, as that of Open.
+// Pending returns the entries of the journal in a directory without locking it.
+// No benchmark may start on a node that has any. A missing directory has none.
+// Its error is a *trial.Failure, as for Open.
 func Pending(dir string) ([]Entry, error) {
 	if dir == "" {
 		dir = DefaultDir
@@ -151,7 +151,7 @@ type reader struct{ dir *os.File }
 
 func (r reader) load() ([]byte, error) { return loadFile(r.dir) }
 
-// save brings entries to the disk, and only then into j.
+// save writes entries to the disk, and only then into j.
 func (j *Journal) save(entries []Entry) error {
 	var b []byte
 	if len(entries) > 0 {
@@ -167,20 +167,19 @@ func (j *Journal) save(entries []Entry) error {
 	return nil
 }
 
-// edit is a copy of the entries in which one was changed.
+// edit returns a copy of the entries with one replaced.
 func (j *Journal) edit(at int, e Entry) []Entry {
 	entries := j.Entries()
 	entries[at] = e
 	return entries
 }
 
-// pendingFailure refuses a node that is not as it was found.
+// pendingFailure is the failure on a node that still has changed settings.
 func pendingFailure(dir string, entries []Entry) *trial.Failure {
 	return &trial.Failure{
-		Class: reason.TunablesNotRestored,
-		Message: fmt.Sprintf("%d tunables that %s changed have not been put back, the first is %s: the journal is in %s",
-			len(entries), entries[0].Owner, entries[0].Knob, dir),
-		Remedy: "run on the node: storagebench restore" + dirFlag(dir),
+		Class:   reason.TunablesNotRestored,
+		Message: fmt.Sprintf("settings that %s changed on this node have not been restored (%d, the first is %s; the journal is in %s)", entries[0].Owner, len(entries), entries[0].Knob, dir),
+		Remedy:  "run on the node: storagebench restore" + dirFlag(dir),
 	}
 }
 
@@ -191,7 +190,7 @@ func dirFlag(dir string) string {
 	return " --journal " + dir
 }
 
-// absent says whether a knob is not there.
+// absent reports whether an error means that the knob does not exist.
 func absent(err error) bool {
 	return errors.Is(err, tunable.ErrAbsent) || errors.Is(err, os.ErrNotExist)
 }

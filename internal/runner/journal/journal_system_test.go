@@ -235,7 +235,7 @@ func TestAValueThatTheRealKernelRefusesOrRoundsLeavesNothing(t *testing.T) {
 	}
 	defer func() { _ = j.Close() }()
 	for name, c := range map[string]struct{ tunable, value, field, want string }{
-		"clamped": {"block.queue.max_sectors_kb", "1048576", "tunables[1].value", "and was 1280 when it was read back"},
+		"clamped": {"block.queue.max_sectors_kb", "1048576", "tunables[1].value", "but was 1280 when read back"},
 		"refused": {"block.queue.nr_requests", "10240", "tunables[1]", "invalid argument"},
 	} {
 		assignments, err := tunable.Host{}.Plan(t.Context(), []tunable.Setting{{Name: "block.queue.nomerges", Value: "2"}, {Name: c.tunable, Value: c.value}}, place)

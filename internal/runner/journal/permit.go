@@ -8,7 +8,7 @@ import (
 	"storagebench.io/storagebench/internal/tunable"
 )
 
-// NotPermittedError says which settings of a journal nobody permits.
+// NotPermittedError lists the settings of a journal that nobody permits.
 type NotPermittedError struct{ Knobs []tunable.Knob }
 
 // Error names them.
@@ -17,11 +17,12 @@ func (e *NotPermittedError) Error() string {
 	for _, k := range e.Knobs {
 		names = append(names, k.String())
 	}
-	return "it holds settings that no benchmark on record may have changed (" + strings.Join(names, ", ") + "): nothing was touched"
+	return "it contains settings that no recorded benchmark may change (" + strings.Join(names, ", ") + "); no setting was changed"
 }
 
-// checkPermitted refuses a journal with an entry that no benchmark on record may have
-// made: whoever planted it would have a process with all privileges write it.
+// checkPermitted refuses a journal with an entry that no recorded benchmark may have
+// made. Otherwise whoever planted the entry could make a fully privileged process
+// write it.
 func checkPermitted(permit []trial.Tunable, entries []Entry) error {
 	var refused []tunable.Knob
 	for _, e := range entries {
@@ -30,7 +31,8 @@ func checkPermitted(permit []trial.Tunable, entries []Entry) error {
 			continue
 		}
 		for _, c := range e.Companions {
-			// The kernel changes settings of a disk's queue along with another, and no others.
+			// The kernel changes only settings of the same disk's queue along with another
+			// one.
 			if e.Knob.Device == nil || !strings.HasPrefix(c.Tunable, "block.") {
 				refused = append(refused, c.knob(e.Knob))
 			}

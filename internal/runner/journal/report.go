@@ -6,20 +6,20 @@ import (
 	"storagebench.io/storagebench/internal/tunable"
 )
 
-// Outcome is what came of an entry.
+// Outcome is what happened to an entry.
 type Outcome string
 
 // Outcomes of an entry.
 const (
 	Restored  Outcome = "Restored"  // it was written and read back
-	Unchanged Outcome = "Unchanged" // it had its old value, or a reboot had put it back
-	Gone      Outcome = "Gone"      // there is nothing any more that it was a setting of
-	Foreign   Outcome = "Foreign"   // somebody else has changed it: it is in the journal still
-	Failed    Outcome = "Failed"    // it could not be put back: it is in the journal still
-	Forgotten Outcome = "Forgotten" // it was taken off the journal as it was
+	Unchanged Outcome = "Unchanged" // it already had its old value, or a reboot restored it
+	Gone      Outcome = "Gone"      // its device or dataset no longer exists
+	Foreign   Outcome = "Foreign"   // somebody else changed it: it stays in the journal
+	Failed    Outcome = "Failed"    // it could not be restored: it stays in the journal
+	Forgotten Outcome = "Forgotten" // it was removed from the journal without a change
 )
 
-// Item is what came of one entry.
+// Item is what happened to one entry.
 type Item struct {
 	Knob    tunable.Knob  `json:"knob"`
 	Owner   Owner         `json:"owner"`
@@ -30,7 +30,7 @@ type Item struct {
 	Message string `json:"message"`
 }
 
-// Report is what came of a journal.
+// Report is what happened to the entries of a journal.
 type Report struct {
 	Items []Item `json:"items"`
 }
@@ -46,10 +46,10 @@ func (r Report) Count(o Outcome) int {
 	return n
 }
 
-// Complete says whether the journal is empty now.
+// Complete reports whether the journal is now empty.
 func (r Report) Complete() bool { return r.Count(Foreign) == 0 && r.Count(Failed) == 0 }
 
-// First is the message of the first entry that is left, or else empty.
+// First returns the message of the first entry that is left, or "".
 func (r Report) First() string {
 	for _, i := range r.Items {
 		if i.Outcome == Foreign || i.Outcome == Failed {
@@ -59,7 +59,7 @@ func (r Report) First() string {
 	return ""
 }
 
-// String is a line of counts for people.
+// String returns a line of counts for display.
 func (r Report) String() string {
 	return fmt.Sprintf("%d restored, %d unchanged, %d gone, %d foreign, %d failed",
 		r.Count(Restored), r.Count(Unchanged), r.Count(Gone), r.Count(Foreign), r.Count(Failed))

@@ -12,9 +12,9 @@ import (
 	"storagebench.io/storagebench/internal/tunable"
 )
 
-// Restore puts back what the journal holds, the last change first, and reports what
-// came of each entry. Entries that could not be put back stay in the journal. It may
-// be killed and called again at any time.
+// Restore restores the settings in the journal, the last change first, and reports
+// what happened to each entry. Entries that could not be restored stay in the
+// journal. The process may be killed at any time and Restore called again.
 func (j *Journal) Restore(ctx context.Context) Report {
 	var report Report
 	for {
@@ -27,8 +27,8 @@ func (j *Journal) Restore(ctx context.Context) Report {
 				report.Items = append(report.Items, item)
 			}
 		}
-		// What an entry began from can be known better when an earlier one is gone: see
-		// without.
+		// When an earlier entry is done, the old state of a later one may become known
+		// better: see without.
 		if len(left) == 0 || len(j.entries) == before {
 			report.Items = append(report.Items, left...)
 			return report
@@ -36,18 +36,18 @@ func (j *Journal) Restore(ctx context.Context) Report {
 	}
 }
 
-// pass tries to put back each entry once.
+// pass tries to restore each entry once.
 func (j *Journal) pass(ctx context.Context) []Item {
 	var items []Item
-	var stuck []Entry // those whose knob is not what it was
+	var stuck []Entry // entries whose knobs are not restored
 	for at := range slices.Backward(j.entries) {
-		e := j.entries[at] // read anew: an entry behind it may have changed it: see handOver
+		e := j.entries[at] // read it again, because a later entry may have changed it: see handOver
 		r := restoration{journal: j, at: at, entry: e}
 		var item Item
 		if e.settled != nil {
 			item = r.drop(*e.settled)
 		} else if first := blocking(e, stuck); first != "" {
-			item = r.item(Failed, "%s was not touched: %s has to be put back first, which failed", e.Knob, first)
+			item = r.item(Failed, "%s was not restored: %s has to be restored first, which failed", e.Knob, first)
 		} else {
 			item = r.run(ctx)
 		}
@@ -59,8 +59,8 @@ func (j *Journal) pass(ctx context.Context) []Item {
 	return items
 }
 
-// blocking names an entry that was to be put back before e and was not. Writing e
-// would change it, and lose what it is to go back to.
+// blocking names a setting of the same disk that had to be restored before e but
+// was not. Writing e could change it, and its old state would be lost.
 func blocking(e Entry, stuck []Entry) string {
 	for _, s := range stuck {
 		if e.Knob.Device != nil && s.Knob.Device != nil && *e.Knob.Device == *s.Knob.Device {
@@ -70,12 +70,12 @@ func blocking(e Entry, stuck []Entry) string {
 	return ""
 }
 
-// Forget takes off the journal what is in it, without touching the knobs. It is for
-// when a person has looked at what Restore has left.
+// Forget removes all entries from the journal without changing the knobs, after a
+// person has looked at what Restore left.
 func (j *Journal) Forget() (Report, error) {
 	var report Report
 	for _, e := range slices.Backward(j.entries) {
-		report.Items = append(report.Items, e.item(Forgotten, "%s stays as it is; before %s it was %s", e.Knob, e.Owner, e.Old))
+		report.Items = append(report.Items, e.item(Forgotten, "%s keeps its value; before %s changed it, it was %s", e.Knob, e.Owner, e.Old))
 	}
 	return report, j.save(nil)
 }
@@ -84,18 +84,18 @@ func (e Entry) item(o Outcome, format string, args ...any) Item {
 	return Item{Knob: e.Knob, Owner: e.Owner, Outcome: o, Old: e.Old, New: e.New, Message: fmt.Sprintf(format, args...)}
 }
 
-// restoration of one entry.
+// restoration restores one entry.
 type restoration struct {
 	journal *Journal
 	at      int
 	entry   Entry
-	// knob under its present name, and what was found out about it.
+	// knob is the entry's knob under its current name.
 	knob     tunable.Knob
 	present  tunable.State
-	fresh    bool // whatever does not last may have been lost since
+	fresh    bool // settings that do not last may have been lost since
 	notes    []string
 	touched  bool
-	settled  bool // the knob is as it should be, whether the journal says so or not
+	settled  bool // the knob is restored, even if the journal could not be written
 	location tunable.Location
 }
 
@@ -103,7 +103,7 @@ func (r *restoration) note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
-// item is an outcome with the notes behind its sentence.
+// item returns an outcome whose message includes the notes.
 func (r *restoration) item(o Outcome, format string, args ...any) Item {
 	i := r.entry.item(o, format, args...)
 	i.Message = strings.Join(append([]string{i.Message}, r.notes...), "; ")
@@ -115,13 +115,13 @@ func (r *restoration) run(ctx context.Context) Item {
 	sameBoot := e.BootID == j.bootID
 	var err error
 	if r.location, err = j.host.Locate(ctx, e.Knob, sameBoot); err != nil {
-		return r.item(Failed, "%s cannot be put back to %s: %v", e.Knob, e.Old, err)
+		return r.item(Failed, "cannot restore %s to %s: %v", e.Knob, e.Old, err)
 	}
 	switch r.location.Presence {
 	case tunable.Gone:
 		return r.drop(r.item(Gone, "%s: %s", e.Knob, r.location.Note))
 	case tunable.Away:
-		return r.item(Failed, "%s cannot be put back to %s: %s", e.Knob, e.Old, r.location.Note)
+		return r.item(Failed, "cannot restore %s to %s: %s", e.Knob, e.Old, r.location.Note)
 	case tunable.Here, tunable.Fresh:
 	}
 	if r.location.Note != "" {
@@ -130,16 +130,17 @@ func (r *restoration) run(ctx context.Context) Item {
 	r.knob = r.location.Knob
 	r.fresh = !sameBoot || r.location.Presence == tunable.Fresh
 	if r.present, err = j.host.Read(ctx, r.knob); err != nil {
-		return r.item(Failed, "%s cannot be put back to %s: %v", e.Knob, e.Old, err)
+		return r.item(Failed, "cannot restore %s to %s: %v", e.Knob, e.Old, err)
 	}
 	switch {
 	case r.right() && e.Stage == Planned:
-		// Nothing was ever written, and so whatever companions have is not our doing.
-		return r.drop(r.item(Unchanged, "%s was %s already", e.Knob, e.Old))
+		// We wrote nothing, so we did not change its companions either.
+		return r.drop(r.item(Unchanged, "%s was already %s", e.Knob, e.Old))
 	case r.fresh && r.knob.Survives() == tunable.Never:
-		// Also if it is our value: the kernel has forgotten ours, and our old value may be
-		// one that an earlier change had brought about, and the boot has undone.
-		return r.drop(r.item(Unchanged, "%s is %s since the node was booted or the disk attached anew, which has undone ours; before that it was %s", e.Knob, r.present, e.Old))
+		// This applies even if it has our value: the kernel has forgotten what we wrote,
+		// and our old value may be the effect of an earlier change that the boot has
+		// undone.
+		return r.drop(r.item(Unchanged, "%s is %s: a reboot, or attaching the disk again, has undone the change; before the change it was %s", e.Knob, r.present, e.Old))
 	case r.right() || r.ours():
 		return r.putBack(ctx)
 	default:
@@ -151,32 +152,32 @@ func (r *restoration) right() bool {
 	return r.knob.Same(r.present, r.entry.Old) && !r.knob.Residue(r.present, r.entry.Old, r.entry.New)
 }
 
-// ours says whether the present state is one that this journal's owner has brought
-// about, if only by half.
+// ours reports whether the current state is the effect of our own writes, complete
+// or not.
 func (r *restoration) ours() bool {
 	e := r.entry
 	return r.knob.Same(r.present, e.New) || r.knob.Residue(r.present, e.Old, e.New) || e.Seen != nil && r.knob.Same(r.present, *e.Seen) ||
 		e.Stage == Restoring && r.present.Value == e.Old.Value
 }
 
-// foreign marks the entry and leaves the knob to whoever changed it.
+// foreign marks the entry and leaves the knob as somebody else set it.
 func (r *restoration) foreign() Item {
 	e := r.entry
-	item := r.item(Foreign, "%s is %s: somebody else has changed it since it was set to %s, and it was left so; before that it was %s", e.Knob, r.present, e.New, e.Old)
+	item := r.item(Foreign, "%s is %s: somebody else changed it after the benchmark set it to %s, so it was left as it is; before the benchmark it was %s", e.Knob, r.present, e.New, e.Old)
 	if e.Foreign == nil || *e.Foreign != r.present {
 		e.Foreign = &r.present
 		if err := r.journal.save(r.journal.edit(r.at, e)); err != nil {
-			item.Message += "; the journal could not be written: " + err.Error()
+			item.Message += "; cannot write the journal: " + err.Error()
 		}
 	}
 	return item
 }
 
-// putBack brings the knob and its companions to where they belong.
+// putBack restores the knob and its companions.
 func (r *restoration) putBack(ctx context.Context) Item {
 	j := r.journal
 	r.aim(ctx)
-	if r.todo(ctx) {
+	if r.needsWrite(ctx) {
 		j.hook(BeforeRestore)
 		r.mark()
 		j.hook(AfterMark)
@@ -186,35 +187,36 @@ func (r *restoration) putBack(ctx context.Context) Item {
 				if item, done := r.handOver(err); done {
 					return item
 				}
-				return r.item(Failed, "%s is %s and cannot be put back to %s: %v", r.entry.Knob, r.present, r.entry.Old, err)
+				return r.item(Failed, "%s is %s, and restoring it to %s failed: %v", r.entry.Knob, r.present, r.entry.Old, err)
 			}
 			j.hook(AfterRestore)
 		}
-		if err := r.companions(ctx); err != nil {
-			return r.item(Failed, "%s was put back, but not what else that changes: %v", r.entry.Knob, err)
+		if err := r.restoreCompanions(ctx); err != nil {
+			return r.item(Failed, "%s was restored, but not the other settings that this changes: %v", r.entry.Knob, err)
 		}
 		j.hook(AfterCompanions)
 	}
 	seen, err := j.host.Read(ctx, r.knob)
 	switch {
 	case err != nil:
-		return r.item(Failed, "%s was to be put back to %s, and cannot be read: %v", r.entry.Knob, r.entry.Old, err)
+		return r.item(Failed, "%s was restored to %s, but cannot be read back: %v", r.entry.Knob, r.entry.Old, err)
 	case !r.knob.Same(seen, r.entry.Old):
-		return r.item(Failed, "%s was to be put back to %s, and is %s", r.entry.Knob, r.entry.Old, seen)
+		return r.item(Failed, "%s was restored to %s, but reads back as %s", r.entry.Knob, r.entry.Old, seen)
 	case r.touched:
-		return r.drop(r.item(Restored, "%s is %s again; it was set to %s", r.entry.Knob, seen, r.entry.New))
+		return r.drop(r.item(Restored, "%s is %s again; the benchmark had set it to %s", r.entry.Knob, seen, r.entry.New))
 	default:
-		return r.drop(r.item(Unchanged, "%s was %s already", r.entry.Knob, r.entry.Old))
+		return r.drop(r.item(Unchanged, "%s was already %s", r.entry.Knob, r.entry.Old))
 	}
 }
 
-// handOver leaves a knob whose old value is refused to the earlier entry that had brought
-// that value about: a scheduler of ours brought nr_requests=256, somebody else has switched
-// it off since, and without it the kernel takes no 256. What is to be put back in the end
-// is what the earlier entry recorded, and it does that with its companions.
+// handOver leaves a knob whose old value the kernel refuses to the earlier entry that
+// caused that value. Example: our scheduler set nr_requests to 256, somebody else has
+// switched that scheduler off since, and without it the kernel does not accept 256. The
+// value to restore in the end is the one that the earlier entry recorded, and it restores
+// its companions.
 func (r *restoration) handOver(refusal error) (Item, bool) {
 	if !errors.Is(refusal, unix.EINVAL) {
-		return Item{}, false // it may be taken the next time
+		return Item{}, false // the kernel may accept it the next time
 	}
 	entries := r.journal.Entries()
 	for at := r.at - 1; at >= 0; at-- {
@@ -228,10 +230,10 @@ func (r *restoration) handOver(refusal error) (Item, bool) {
 		}
 		present := r.present
 		e.Companions = slices.Clone(e.Companions)
-		e.Companions[i].Seen = &present // so that it is known to be ours
-		item := r.item(Unchanged, "%s is put back with %s, which had brought about the %s that is refused now", r.entry.Knob, e.Knob, r.entry.Old)
+		e.Companions[i].Seen = &present // to recognise it as the effect of our change
+		item := r.item(Unchanged, "%s will be restored with %s, which caused the value %s that the kernel now refuses", r.entry.Knob, e.Knob, r.entry.Old)
 		if err := r.journal.save(slices.Delete(entries, r.at, r.at+1)); err != nil {
-			return r.item(Failed, "%s cannot be put back to %s, and the journal could not be written: %v", r.entry.Knob, r.entry.Old, err), true
+			return r.item(Failed, "cannot restore %s to %s, nor write the journal: %v", r.entry.Knob, r.entry.Old, err), true
 		}
 		r.settled = true
 		return item, true
@@ -239,14 +241,15 @@ func (r *restoration) handOver(refusal error) (Item, bool) {
 	return Item{}, false
 }
 
-// aim decides what the companions are to have.
+// aim decides which state to restore each companion to.
 func (r *restoration) aim(ctx context.Context) {
 	r.entry.Companions = slices.Clone(r.entry.Companions)
 	for i := range r.entry.Companions {
 		c := &r.entry.Companions[i]
 		present, err := r.journal.host.Read(ctx, c.knob(r.knob))
 		if r.fresh {
-			// What the boot has put there stays there, through what is written now.
+			// It keeps the state that the boot gave it, also when restoring the
+			// knob changes it.
 			c.Target = nil
 			if err == nil {
 				c.Target = &present
@@ -254,24 +257,25 @@ func (r *restoration) aim(ctx context.Context) {
 			continue
 		}
 		if r.entry.Stage == Restoring {
-			continue // it was decided before a crash, when it could still be seen
+			continue // decided before a crash, when the evidence was still visible
 		}
 		k := c.knob(r.knob)
 		c.Target = &c.Old
 		if err == nil && c.Seen != nil && !k.Same(present, c.Old) && !k.Same(present, *c.Seen) {
-			r.note("%s is %s, which somebody else has set, and stays", k, present)
+			r.note("%s keeps %s, which somebody else set", k, present)
 			c.Target = &present
 		}
 	}
 }
 
-// todo says whether anything is to be written.
-func (r *restoration) todo(ctx context.Context) bool {
-	return !r.right() || r.wrong(ctx) != nil
+// needsWrite reports whether anything has to be written.
+func (r *restoration) needsWrite(ctx context.Context) bool {
+	return !r.right() || r.wrongCompanion(ctx) != nil
 }
 
-// wrong says which companion is not what it is to be.
-func (r *restoration) wrong(ctx context.Context) error {
+// wrongCompanion returns an error that names a companion without its target
+// state, or nil.
+func (r *restoration) wrongCompanion(ctx context.Context) error {
 	for _, c := range r.entry.Companions {
 		if c.Target == nil {
 			continue
@@ -280,29 +284,29 @@ func (r *restoration) wrong(ctx context.Context) error {
 		if s, err := r.journal.host.Read(ctx, k); err != nil {
 			return err
 		} else if !k.Same(s, *c.Target) {
-			return fmt.Errorf("%s is %s and not %s", k, s, c.Target)
+			return fmt.Errorf("%s is %s instead of %s", k, s, c.Target)
 		}
 	}
 	return nil
 }
 
-// mark records that the knobs are on their way back, and where to. If it cannot be
-// recorded, because the benchmark has filled the disk, say, they are put back all
-// the same: the journal still has the old values, and a crash in the next
-// milliseconds is less likely than a node that is left changed.
+// mark records that the knobs are being restored, and to which state. If that
+// fails, for example because the benchmark has filled the disk, they are restored
+// anyway: the journal still has the old values, and leaving the node changed is
+// worse than the small risk of a crash in the next milliseconds.
 func (r *restoration) mark() {
 	e := r.entry
 	e.Stage, e.Foreign = Restoring, nil
 	if err := r.journal.save(r.journal.edit(r.at, e)); err != nil {
-		r.note("the journal could not be written before: %v", err)
+		r.note("cannot write the journal before restoring: %v", err)
 		return
 	}
 	r.entry = e
 }
 
-// companions puts back what the kernel has changed along with the knob. Writing one
-// can reset another, and so it is done until all are right.
-func (r *restoration) companions(ctx context.Context) error {
+// restoreCompanions restores what the kernel changed along with the knob. Writing
+// one companion can reset another, so it repeats until all are right.
+func (r *restoration) restoreCompanions(ctx context.Context) error {
 	var failures []error
 	for range 3 {
 		failures = nil
@@ -318,17 +322,17 @@ func (r *restoration) companions(ctx context.Context) error {
 			}
 			failures = append(failures, err)
 		}
-		if r.wrong(ctx) == nil {
+		if r.wrongCompanion(ctx) == nil {
 			return nil
 		}
 	}
 	if err := errors.Join(failures...); err != nil {
 		return err
 	}
-	return r.wrong(ctx)
+	return r.wrongCompanion(ctx)
 }
 
-// drop takes the entry off the journal. Until that is on the disk, it is in it.
+// drop removes the entry from the journal.
 func (r *restoration) drop(item Item) Item {
 	j := r.journal
 	r.settled = true
@@ -341,16 +345,16 @@ func (r *restoration) drop(item Item) Item {
 		done := item
 		j.entries[r.at].settled = &done
 		item.Outcome = Failed
-		item.Message += "; but the journal could not be written, and still holds it: " + err.Error()
+		item.Message += "; but it is still in the journal, which cannot be written: " + err.Error()
 		return item
 	}
 	j.hook(AfterDrop)
 	return item
 }
 
-// without returns a later entry as it would be if earlier had never been: what it
-// recorded as old is what earlier had made of it, and that has been put back. It
-// matters for an entry that stays because somebody else has changed its knob.
+// without returns a later entry as it would be without the earlier one. The old
+// state that it recorded may be the effect of earlier, which has been restored.
+// This matters for an entry that stays because somebody else changed its knob.
 func (e Entry) without(earlier Entry) Entry {
 	if e.Knob.Device == nil || earlier.Knob.Device == nil || *e.Knob.Device != *earlier.Knob.Device {
 		return e

@@ -96,7 +96,7 @@ func TestWhatSomebodyElseHasChangedIsLeftAndSaid(t *testing.T) {
 		if report.Complete() || report.Count(Foreign) != 2 || len(j.Entries()) != 2 {
 			t.Fatalf("got %v", report.Items)
 		}
-		for _, want := range []string{"is 777", "somebody else", "set to 100", "before that it was 3000"} {
+		for _, want := range []string{"is 777", "somebody else", "set it to 100", "before the benchmark it was 3000"} {
 			if !strings.Contains(report.First(), want) {
 				t.Errorf("%q is not in %q", want, report.First())
 			}
@@ -130,7 +130,7 @@ func TestSomebodyElsesChangeOfWhatTheKernelChangesAlongIsKept(t *testing.T) {
 	apply(t, j, kernel, "sda", "block.queue.scheduler=bfq")
 	kernel.Set(queue+"nr_requests", "99") // which was 128, and is 256 with bfq
 	report := j.Restore(t.Context())
-	if !report.Complete() || !strings.Contains(report.Items[0].Message, "nr_requests of sda is 99, which somebody else has set") {
+	if !report.Complete() || !strings.Contains(report.Items[0].Message, "nr_requests of sda keeps 99, which somebody else set") {
 		t.Errorf("got %v", report.Items)
 	}
 	if kernel.Get(queue+"nr_requests") != "99" || !strings.HasPrefix(kernel.Get(queue+"scheduler"), "[none]") {
@@ -161,7 +161,7 @@ func TestAfterABootOnlyWhatSurvivesItIsPutBack(t *testing.T) {
 		t.Errorf("sync is %q", got)
 	}
 	for _, item := range report.Items {
-		if item.Knob.Tunable == "scsi.disk.cache_type" && !strings.Contains(item.Message, "sda is called sdb now") {
+		if item.Knob.Tunable == "scsi.disk.cache_type" && !strings.Contains(item.Message, "sda is now called sdb") {
 			t.Errorf("got %s", item.Message)
 		}
 	}
@@ -176,7 +176,7 @@ func TestADiskThatIsGoneIsSaidAndAnotherOfItsNameIsLeftAlone(t *testing.T) {
 	kernel.Set(queue+"scheduler", "bfq")
 	kernel.Refuse = func(name string) error { t.Errorf("%s was written", name); return nil }
 	report := j.Restore(t.Context())
-	if !report.Complete() || report.Count(Gone) != 2 || !strings.Contains(report.Items[0].Message, "another one has its name") {
+	if !report.Complete() || report.Count(Gone) != 2 || !strings.Contains(report.Items[0].Message, "another disk now has its name") {
 		t.Errorf("got %v", report.Items)
 	}
 }
@@ -207,7 +207,7 @@ func TestWhatCannotBePutBackKeepsWhatWasBefore(t *testing.T) {
 	if report.Count(Failed) != 3 || len(j.Entries()) != 3 || !strings.Contains(kernel.Get(queue+"scheduler"), "[bfq]") {
 		t.Errorf("got %v", report.Items)
 	}
-	if !strings.Contains(report.First(), "input/output error") || !strings.Contains(report.Items[len(report.Items)-1].Message, "has to be put back first") {
+	if !strings.Contains(report.First(), "input/output error") || !strings.Contains(report.Items[len(report.Items)-1].Message, "has to be restored first") {
 		t.Errorf("got %v", report.Items)
 	}
 	kernel.Refuse = nil
@@ -250,7 +250,7 @@ func TestATunableOfANewerVersionIsNotForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report := j.Restore(t.Context()); report.Count(Failed) != 1 || !strings.Contains(report.First(), "knows no tunable") || len(j.Entries()) != 1 {
+	if report := j.Restore(t.Context()); report.Count(Failed) != 1 || !strings.Contains(report.First(), "does not know tunable") || len(j.Entries()) != 1 {
 		t.Errorf("got %v", report.Items)
 	}
 }
@@ -297,7 +297,7 @@ func TestAnEntryLeavesTheJournalOnlyWhenItsValueWasSeen(t *testing.T) {
 	apply(t, j, kernel, "sda", "block.queue.nomerges=2", "vm.dirty_expire_centisecs=100")
 	now = true
 	report := j.Restore(t.Context())
-	if report.Count(Failed) != 2 || disk.file == nil || !strings.Contains(report.First(), "was to be put back to 3000, and is 100") {
+	if report.Count(Failed) != 2 || disk.file == nil || !strings.Contains(report.First(), "was restored to 3000, but reads back as 100") {
 		t.Errorf("got %v", report.Items)
 	}
 	now = false

@@ -11,32 +11,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The journal tells a process with all privileges what to write into the kernel. So it
-// is used only if nobody but that process's user can have written it: the file, its
-// directory, and every directory above belong to that user (above, also to root) and
-// nobody else may write there. No link is followed on the way: not to a directory, not to
-// the file, and no second name (a hard link) is taken.
+// The journal tells a fully privileged process what to write into the kernel. So the
+// process uses it only if no other user can have written it: the file, its directory and
+// every directory above belong to the process's user (those above may also belong to
+// root), and nobody else may write there. It follows no symbolic link on the way, to a
+// directory or to the file, and refuses a file with a second name (a hard link).
 
-// UntrustedError says why what stands in the place of a journal is not one of ours.
+// UntrustedError says why a journal cannot be trusted to be our own.
 type UntrustedError struct {
 	Path   string
 	Reason string
 }
 
-// Error says what was found.
+// Error names the path and what is wrong with it.
 func (e *UntrustedError) Error() string {
-	return fmt.Sprintf("%s %s, so others may have planted it: nothing was touched", e.Path, e.Reason)
+	return fmt.Sprintf("%s %s, so somebody else may have planted it; no setting was changed", e.Path, e.Reason)
 }
 
 const (
 	directoryFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
-	// fileFlags do not wait for the other end of a FIFO.
+	// fileFlags do not block on a FIFO, and follow no link.
 	fileFlags      = unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NONBLOCK
 	writableByRest = 0o022
 )
 
-// openTrusted opens a directory, from the root on, each name relative to the directory
-// before. With create, it makes what is missing so that it is there after a power cut.
+// openTrusted opens a directory, starting at the root, each name relative to the
+// directory before. With create, it creates missing directories durably.
 func openTrusted(path string, create bool) (*os.File, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -58,7 +58,7 @@ func openTrusted(path string, create bool) (*os.File, error) {
 		}
 		if err != nil {
 			if next != nil {
-				_ = next.Close() // it was only looked at
+				_ = next.Close() // it was only read
 			}
 			return nil, err
 		}
@@ -96,18 +96,18 @@ func checkDirectory(f *os.File, path string, last bool) error {
 		return &fs.PathError{Op: "stat", Path: path, Err: err}
 	}
 	own := int(stat.Uid) == os.Geteuid()
-	// In a directory like /tmp, nobody can put something in the place of our own.
+	// In a sticky directory like /tmp, others cannot replace our own files.
 	sticky := stat.Mode&unix.S_ISVTX != 0
 	switch {
 	case !own && (last || stat.Uid != 0):
-		return &UntrustedError{Path: path, Reason: fmt.Sprintf("belongs to user %d, not to %d", stat.Uid, os.Geteuid())}
+		return &UntrustedError{Path: path, Reason: fmt.Sprintf("belongs to user %d instead of %d", stat.Uid, os.Geteuid())}
 	case stat.Mode&writableByRest != 0 && (last || !sticky):
-		return &UntrustedError{Path: path, Reason: fmt.Sprintf("can be written by others (its mode is %04o)", stat.Mode&0o7777)}
+		return &UntrustedError{Path: path, Reason: fmt.Sprintf("is writable by others (its mode is %04o)", stat.Mode&0o7777)}
 	}
 	return nil
 }
 
-// openFile opens a file of a trusted directory, and makes it if flags say so.
+// openFile opens a file of a trusted directory, and creates it if flags say so.
 func openFile(dir *os.File, name string, flags int) (*os.File, error) {
 	path := filepath.Join(dir.Name(), name)
 	fd, err := unix.Openat(int(dir.Fd()), name, flags|fileFlags, 0o600)
@@ -135,9 +135,9 @@ func checkFile(f *os.File) error {
 	case stat.Mode&unix.S_IFMT != unix.S_IFREG:
 		return &UntrustedError{Path: f.Name(), Reason: "is not a regular file"}
 	case int(stat.Uid) != os.Geteuid():
-		return &UntrustedError{Path: f.Name(), Reason: fmt.Sprintf("belongs to user %d, not to %d", stat.Uid, os.Geteuid())}
+		return &UntrustedError{Path: f.Name(), Reason: fmt.Sprintf("belongs to user %d instead of %d", stat.Uid, os.Geteuid())}
 	case stat.Mode&writableByRest != 0:
-		return &UntrustedError{Path: f.Name(), Reason: fmt.Sprintf("can be written by others (its mode is %04o)", stat.Mode&0o7777)}
+		return &UntrustedError{Path: f.Name(), Reason: fmt.Sprintf("is writable by others (its mode is %04o)", stat.Mode&0o7777)}
 	case stat.Nlink > 1:
 		return &UntrustedError{Path: f.Name(), Reason: fmt.Sprintf("has %d names (hard links)", stat.Nlink)}
 	}

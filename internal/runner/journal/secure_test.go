@@ -62,11 +62,11 @@ func TestAJournalThatOthersMayHavePlantedIsRefused(t *testing.T) {
 		"a file of another user":         {plant: func(_, file string) []error { return []error{os.Chown(file, 1234, 1234)} }, want: "belongs to user 1234", root: true},
 		"a directory of another user":    {plant: func(dir, _ string) []error { return []error{os.Chown(dir, 1234, 1234)} }, want: "belongs to user 1234", root: true},
 		"a parent of another user":       {plant: func(dir, _ string) []error { return []error{os.Chown(filepath.Dir(dir), 1234, 1234)} }, want: "belongs to user 1234", root: true},
-		"a file that a group can write":  {plant: func(_, file string) []error { return []error{os.Chmod(file, 0o620)} }, want: "can be written by others"},
-		"a file that all can write":      {plant: func(_, file string) []error { return []error{os.Chmod(file, 0o602)} }, want: "can be written by others"},
-		"a directory that all can write": {plant: func(dir, _ string) []error { return []error{os.Chmod(dir, 0o707)} }, want: "can be written by others"},
-		"a directory that is sticky":     {plant: func(dir, _ string) []error { return []error{os.Chmod(dir, 0o777|os.ModeSticky)} }, want: "can be written by others"},
-		"a parent that all can write":    {plant: func(dir, _ string) []error { return []error{os.Chmod(filepath.Dir(dir), 0o777)} }, want: "can be written by others"},
+		"a file that a group can write":  {plant: func(_, file string) []error { return []error{os.Chmod(file, 0o620)} }, want: "is writable by others"},
+		"a file that all can write":      {plant: func(_, file string) []error { return []error{os.Chmod(file, 0o602)} }, want: "is writable by others"},
+		"a directory that all can write": {plant: func(dir, _ string) []error { return []error{os.Chmod(dir, 0o707)} }, want: "is writable by others"},
+		"a directory that is sticky":     {plant: func(dir, _ string) []error { return []error{os.Chmod(dir, 0o777|os.ModeSticky)} }, want: "is writable by others"},
+		"a parent that all can write":    {plant: func(dir, _ string) []error { return []error{os.Chmod(filepath.Dir(dir), 0o777)} }, want: "is writable by others"},
 		"a second name": {plant: func(dir, file string) []error {
 			return []error{os.Link(file, filepath.Join(filepath.Dir(dir), "kept"))}
 		}, want: "hard links"},

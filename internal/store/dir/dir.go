@@ -18,7 +18,7 @@ type Store struct{ root string }
 
 var _ store.Store = (*Store)(nil)
 
-// New returns the store in a directory, which it creates.
+// New returns the store in a directory. It creates the directory.
 func New(root string) (*Store, error) {
 	if err := os.MkdirAll(root, 0o777); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
@@ -26,8 +26,8 @@ func New(root string) (*Store, error) {
 	return &Store{root: root}, nil
 }
 
-// Put writes body under a temporary name in the object's directory, syncs it and
-// renames it. The sync of the directory makes the name durable as well.
+// Put writes body to a temporary file in the object's directory, syncs and
+// renames it. Syncing the directory makes the new name durable.
 func (s *Store) Put(ctx context.Context, key string, body []byte) error {
 	if err := errors.Join(ctx.Err(), store.CheckKey(key)); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (s *Store) Put(ctx context.Context, key string, body []byte) error {
 	return wrap(syncDir(filepath.Dir(path)))
 }
 
-// temporary begins the name of a file that is being written.
+// temporary is the prefix of the names of files that are being written.
 const temporary = ".partial-"
 
 func write(f *os.File, body []byte) error {
@@ -93,7 +93,7 @@ func (s *Store) GetLimited(ctx context.Context, key string, limit int) ([]byte, 
 	return body, wrap(err)
 }
 
-// Delete removes an object, if it is there.
+// Delete removes an object, if it exists.
 func (s *Store) Delete(key string) error {
 	if err := store.CheckKey(key); err != nil {
 		return err
@@ -104,7 +104,8 @@ func (s *Store) Delete(key string) error {
 	return nil
 }
 
-// List returns the keys below prefix. A prefix that does not exist has none.
+// List returns the keys below prefix, and no keys for a prefix that does not
+// exist.
 func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 	if err := store.CheckKey(strings.TrimSuffix(prefix, "/")); err != nil {
 		return nil, err

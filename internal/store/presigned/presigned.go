@@ -3,7 +3,7 @@ package presigned
 import (
 	"bytes"
 	"context"
-	"crypto/md5" //nolint:gosec // S3 asks for it, as a checksum and not against forgery
+	"crypto/md5" //nolint:gosec // S3 requires it as a checksum, not against forgery
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
@@ -31,7 +31,7 @@ const (
 // maxAnswer bounds an error document.
 const maxAnswer = 64 << 10
 
-// Objects are the objects of one worker.
+// Objects reads and writes the objects of one worker.
 type Objects struct {
 	grant  trial.Grant
 	client *http.Client
@@ -39,13 +39,13 @@ type Objects struct {
 
 var _ store.Objects = (*Objects)(nil)
 
-// New returns the objects that a grant gives access to.
+// New returns access to the objects of a grant.
 func New(grant trial.Grant) (*Objects, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if len(grant.CABundle) > 0 {
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(grant.CABundle) {
-			return nil, errors.New("store: the grant's caBundle holds no certificate in PEM")
+			return nil, errors.New("store: the grant's caBundle contains no PEM certificate")
 		}
 	}
 	transport := &http.Transport{
@@ -54,20 +54,22 @@ func New(grant trial.Grant) (*Objects, error) {
 		TLSClientConfig:       config,
 		TLSHandshakeTimeout:   connectTimeout,
 		ResponseHeaderTimeout: responseTimeout,
-		// A connection that idles through a trial is closed by most servers, and
-		// nothing of this program may run meanwhile.
+		// Most servers close a connection that is idle during a trial, and
+		// closing it here would disturb the trial.
 		DisableKeepAlives: true,
 	}
 	client := &http.Client{
 		Transport: transport,
 		Timeout:   requestTimeout,
-		// A signature is for one host; following a redirect would send it to another.
+		// A signature is valid for one host. Following a redirect would send it to
+		// another.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return &Objects{grant: grant, client: client}, nil
 }
 
-// Put uploads body, by the object's form or its URL. The server verifies a checksum.
+// Put uploads body with the object's form or its URL. The server verifies a
+// checksum.
 func (o *Objects) Put(ctx context.Context, key string, body []byte) error {
 	request, err := o.upload(ctx, key, body)
 	if err != nil {
@@ -84,7 +86,7 @@ func (o *Objects) upload(ctx context.Context, key string, body []byte) (*http.Re
 			return nil, denied(key)
 		}
 		if len(body) > object.Limit {
-			return nil, fmt.Errorf("store: put %s: %w: it has %d bytes, and %d are allowed", key, store.ErrTooLarge, len(body), object.Limit)
+			return nil, fmt.Errorf("store: put %s: %w: %d bytes, the limit is %d", key, store.ErrTooLarge, len(body), object.Limit)
 		}
 		return store.NewForm(ctx, post, key, body, nil)
 	}
@@ -94,7 +96,7 @@ func (o *Objects) upload(ctx context.Context, key string, body []byte) (*http.Re
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPut, signed, bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("store: put %s: the grant's URL cannot be parsed", key)
+		return nil, fmt.Errorf("store: put %s: cannot parse the grant's URL", key)
 	}
 	sum := md5.Sum(body) //nolint:gosec // see the import
 	request.Header.Set("Content-MD5", base64.StdEncoding.EncodeToString(sum[:]))
@@ -102,7 +104,7 @@ func (o *Objects) upload(ctx context.Context, key string, body []byte) (*http.Re
 }
 
 func denied(key string) error {
-	return fmt.Errorf("store: put %s: %w: the grant does not allow it", key, store.ErrDenied)
+	return fmt.Errorf("store: put %s: %w: the grant does not include this object", key, store.ErrDenied)
 }
 
 // Get downloads an object of at most result.MaxDocument bytes.
@@ -114,11 +116,11 @@ func (o *Objects) Get(ctx context.Context, key string) ([]byte, error) {
 func (o *Objects) GetLimited(ctx context.Context, key string, limit int) ([]byte, error) {
 	signed, ok := o.grant.Get[key]
 	if !ok {
-		return nil, fmt.Errorf("store: get %s: %w: the grant has no URL for it", key, store.ErrDenied)
+		return nil, fmt.Errorf("store: get %s: %w: the grant does not include this object", key, store.ErrDenied)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, signed, nil)
 	if err != nil {
-		return nil, fmt.Errorf("store: get %s: the grant's URL cannot be parsed", key)
+		return nil, fmt.Errorf("store: get %s: cannot parse the grant's URL", key)
 	}
 	body, err := o.do(request, max(limit, maxAnswer))
 	if err == nil && len(body) > limit {
@@ -139,7 +141,7 @@ func (o *Objects) do(request *http.Request, limit int) ([]byte, error) {
 	if err != nil {
 		return nil, transportError(request, err)
 	}
-	defer func() { _ = response.Body.Close() }() // it was read as far as it is needed
+	defer func() { _ = response.Body.Close() }() // the needed part was read
 	body, err := store.ReadLimited(response.Body, limit)
 	if errors.Is(err, store.ErrTooLarge) {
 		return nil, err
@@ -153,8 +155,8 @@ func (o *Objects) do(request *http.Request, limit int) ([]byte, error) {
 	return nil, statusError(response.StatusCode, body)
 }
 
-// transportError classifies an error that came before any answer, and keeps the
-// URL out of it.
+// transportError classifies an error that occurred before the server answered,
+// and removes the URL from it.
 func transportError(request *http.Request, err error) error {
 	if ctxErr := request.Context().Err(); ctxErr != nil {
 		return ctxErr
@@ -166,7 +168,7 @@ func transportError(request *http.Request, err error) error {
 	return fmt.Errorf("%w: %s: %w", store.ErrUnreachable, request.URL.Host, cause)
 }
 
-// withoutURL unwraps url.Error, whose text begins with the signed URL.
+// withoutURL unwraps a url.Error, whose text begins with the signed URL.
 func withoutURL(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err
@@ -174,8 +176,8 @@ func withoutURL(err error) error {
 	return err
 }
 
-// hasExpired reports whether S3's words for AccessDenied are those for a signature or a
-// policy whose time has passed.
+// hasExpired reports whether S3's message for AccessDenied means that a signature or
+// policy has expired.
 func hasExpired(message string) bool {
 	return message == "Request has expired" || strings.Contains(strings.ToLower(message), "policy expired")
 }
@@ -186,7 +188,7 @@ func statusError(status int, body []byte) error {
 		Code    string
 		Message string
 	}
-	// A proxy's page is no XML: then the status alone decides.
+	// A proxy's error page is not XML: then only the status decides.
 	_ = xml.Unmarshal(body, &document)
 	detail := fmt.Sprintf("HTTP %d %s", status, http.StatusText(status))
 	if document.Code != "" {

@@ -2,5 +2,6 @@
 //
 // It is the only package that knows the SDK, and the only one that holds
 // credentials: the operator's. Every error wraps one of the errors of package
-// store, says what the server said, and never holds a secret or a signed URL.
+// store and includes the server's message, and never contains a secret or a
+// signed URL.
 package s3

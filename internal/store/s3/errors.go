@@ -13,9 +13,9 @@ import (
 	"storagebench.io/storagebench/internal/store"
 )
 
-// wrap makes an error of package store of an error of the SDK. The text of the
-// SDK's errors is the server's message; a url.Error begins with the request's URL,
-// which is left out as it may be signed.
+// wrap turns an error of the SDK into one of package store. The text of the SDK's
+// errors is the server's message. A url.Error begins with the request's URL, which
+// may be signed and is left out.
 func (s *Store) wrap(verb, key string, err error) error {
 	if err == nil {
 		return nil

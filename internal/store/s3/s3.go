@@ -22,18 +22,19 @@ import (
 	"storagebench.io/storagebench/internal/store"
 )
 
-// Config says which bucket, and how to get in.
+// Config is a bucket and how to access it.
 type Config struct {
-	// Endpoint is a URL: https://s3.example.com, or http://minio:9000. Buckets are
-	// addressed by path unless the endpoint is Amazon's.
+	// Endpoint is a URL such as https://s3.example.com or http://minio:9000.
+	// Buckets are addressed by path unless the endpoint is Amazon's.
 	Endpoint string
 	Bucket   string
-	// Prefix of every key, without slashes at its ends; may be empty.
+	// Prefix of every key, without leading or trailing slash; may be empty.
 	Prefix string
 	// Region; empty: us-east-1, which servers without regions expect.
 	Region               string
 	AccessKey, SecretKey string
-	// CABundle holds PEM certificates, if the server's is not signed by the system's.
+	// CABundle holds the PEM certificates of the server's authority; empty: the
+	// system's authorities.
 	CABundle []byte
 }
 
@@ -41,7 +42,7 @@ type Config struct {
 type Store struct {
 	client *minio.Client
 	config Config
-	http   *http.Client // for signed forms, which the SDK does not send
+	http   *http.Client // for signed forms, which the SDK cannot send
 	forms  forms
 }
 
@@ -55,14 +56,14 @@ const (
 	responseTimeout = 30 * time.Second
 )
 
-// New checks the configuration; it does not connect.
+// New checks the configuration. It does not connect.
 func New(c Config) (*Store, error) {
 	endpoint, err := url.Parse(c.Endpoint)
 	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
 		return nil, fmt.Errorf("store: the endpoint %q is not a URL like https://s3.example.com", redact(c.Endpoint))
 	}
 	if strings.Trim(endpoint.Path, "/") != "" || endpoint.RawQuery != "" || endpoint.User != nil {
-		return nil, fmt.Errorf("store: the endpoint %q must be a scheme, a host and a port only", redact(c.Endpoint))
+		return nil, fmt.Errorf("store: the endpoint %q must consist of scheme, host and port only", redact(c.Endpoint))
 	}
 	c.Prefix = strings.Trim(c.Prefix, "/")
 	if c.Prefix != "" {
@@ -82,7 +83,7 @@ func New(c Config) (*Store, error) {
 		Secure:    endpoint.Scheme == "https",
 		Transport: transport,
 		Region:    c.Region,
-		// The caller retries, and knows how long it can wait.
+		// The caller retries: it knows how long it can wait.
 		MaxRetries: 1,
 	})
 	if err != nil {
@@ -95,7 +96,7 @@ func New(c Config) (*Store, error) {
 	}}, nil
 }
 
-// redact keeps a password in a URL out of messages.
+// redact removes a password from a URL for messages.
 func redact(endpoint string) string {
 	if u, err := url.Parse(endpoint); err == nil {
 		u.RawQuery = ""
@@ -109,7 +110,7 @@ func newTransport(caBundle []byte) (*http.Transport, error) {
 	if len(caBundle) > 0 {
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(caBundle) {
-			return nil, errors.New("store: caBundle holds no certificate in PEM")
+			return nil, errors.New("store: caBundle contains no PEM certificate")
 		}
 	}
 	return &http.Transport{
@@ -159,7 +160,7 @@ func (s *Store) GetLimited(ctx context.Context, key string, limit int) ([]byte, 
 	if err != nil {
 		return nil, s.wrap("get", key, err)
 	}
-	defer func() { _ = object.Close() }() // it was read as far as it is needed
+	defer func() { _ = object.Close() }() // the needed part was read
 	body, err := store.ReadLimited(object, limit)
 	if errors.Is(err, store.ErrTooLarge) {
 		return nil, fmt.Errorf("store: get %s: %w", key, err)
@@ -190,7 +191,7 @@ func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 	return keys, nil
 }
 
-// SignGet returns a URL that allows one object to be downloaded.
+// SignGet returns a URL that allows downloading one object.
 func (s *Store) SignGet(ctx context.Context, key string, valid time.Duration) (string, error) {
 	name, err := s.key(key)
 	if err != nil {
@@ -203,8 +204,8 @@ func (s *Store) SignGet(ctx context.Context, key string, valid time.Duration) (s
 	return u.String(), nil
 }
 
-// Check writes an object under the prefix, reads it back and removes it, so that
-// what a run needs is known to work before it starts.
+// Check writes an object under the prefix, reads it back and removes it, to
+// prove before a run that everything the run needs works.
 func (s *Store) Check(ctx context.Context) error {
 	random := make([]byte, 8)
 	_, _ = rand.Read(random) // never fails
@@ -215,7 +216,7 @@ func (s *Store) Check(ctx context.Context) error {
 	}
 	back, err := s.Get(ctx, key)
 	if err == nil && !bytes.Equal(back, content) {
-		err = errors.New("store: the object that was read back is not the one that was written")
+		err = errors.New("store: an object read back differs from what was written")
 	}
 	name, _ := s.key(key) // it was valid for Put
 	removed := s.wrap("remove", key, s.client.RemoveObject(ctx, s.config.Bucket, name, minio.RemoveObjectOptions{}))

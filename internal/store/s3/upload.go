@@ -26,16 +26,16 @@ type forms struct {
 	use   bool
 }
 
-// The server's own clock decides; the lifetime of what is signed only to find out how a
-// server takes it is short.
+// probeLifetime is how long a form is valid that is signed only to find out how the
+// server treats it. The server's clock decides.
 const (
 	probeValid = 5 * time.Minute
 	probeLimit = 1024
 )
 
-// SignUploads allows the upload of objects by signed forms, in which the server itself
-// enforces key and size. Some servers take none, and a server that takes one may let the
-// form write other keys (see unbound): with those, PUTs are signed, which have no size.
+// SignUploads signs a form for each object, in which the server itself enforces key and
+// size. Some servers do not accept forms, and others let a form write other keys (see
+// unbound). For those it signs PUTs, which have no size limit.
 func (s *Store) SignUploads(ctx context.Context, limits map[string]int, valid time.Duration) (trial.Uploads, error) {
 	use, err := s.useForms(ctx)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Store) signForms(ctx context.Context, limits map[string]int, valid time
 		if err := store.CheckKey(key); err != nil {
 			return nil, err
 		}
-		// S3 puts the name of the file in the place of that.
+		// S3 would replace that with the name of the file.
 		if strings.Contains(post.Prefix+key, "${filename}") {
 			return nil, fmt.Errorf("store: %q is not a valid object key", key)
 		}
@@ -103,7 +103,8 @@ func (s *Store) signForms(ctx context.Context, limits map[string]int, valid time
 	return post, nil
 }
 
-// formURL asks the SDK where the bucket's forms go.
+// formURL returns the URL that accepts the bucket's forms, as the SDK builds
+// it.
 func (s *Store) formURL(ctx context.Context, expires time.Time) (string, error) {
 	policy := minio.NewPostPolicy()
 	err := errors.Join(policy.SetBucket(s.config.Bucket), policy.SetKey("x"), policy.SetExpires(expires))
@@ -117,7 +118,7 @@ func (s *Store) formURL(ctx context.Context, expires time.Time) (string, error) 
 	return u.String(), nil
 }
 
-// useForms finds out once how the server takes signed forms.
+// useForms reports whether the server accepts signed forms. It tries that once.
 func (s *Store) useForms(ctx context.Context) (bool, error) {
 	s.forms.mu.Lock()
 	defer s.forms.mu.Unlock()
@@ -131,7 +132,7 @@ func (s *Store) useForms(ctx context.Context) (bool, error) {
 	return use, err
 }
 
-// tryForms uploads an object of its own by a form, and removes it.
+// tryForms uploads a test object with a form and removes it.
 func (s *Store) tryForms(ctx context.Context) (bool, error) {
 	random := make([]byte, 8)
 	_, _ = rand.Read(random) // never fails
@@ -145,7 +146,7 @@ func (s *Store) tryForms(ctx context.Context) (bool, error) {
 	content := []byte("storagebench checks how it can write here\n")
 	if taken, err := s.postForm(ctx, post, own, content, nil); err != nil || !taken {
 		if err == nil {
-			err = s.Put(ctx, own, content) // if that fails as well, it is not for the form
+			err = s.Put(ctx, own, content) // if this fails as well, the form is not the reason
 		}
 		return false, err
 	}
@@ -153,9 +154,9 @@ func (s *Store) tryForms(ctx context.Context) (bool, error) {
 	return !unbound, err
 }
 
-// unbound reports whether a form that is signed for one key writes another one too. MinIO's
-// "fan-out" takes a list of keys that the policy does not bind, from whoever signs with
-// credentials that may do everything: a worker's form would write any object of the bucket.
+// unbound reports whether a form that is signed for one key can write another one. MinIO's
+// "fan-out" accepts a list of keys that the policy does not restrict if the signing
+// credentials may do everything: a worker's form could then write any object of the bucket.
 func (s *Store) unbound(ctx context.Context, post *trial.Post, own, other string, content []byte) (bool, error) {
 	list, err := json.Marshal(minio.PutObjectFanOutEntry{Key: post.Prefix + other})
 	if err != nil {
@@ -170,13 +171,13 @@ func (s *Store) unbound(ctx context.Context, post *trial.Post, own, other string
 	case errors.Is(err, store.ErrNotFound):
 		return false, nil
 	case errors.Is(err, store.ErrDenied):
-		return false, nil // without the right to list, S3 says so of an object that is not there
+		return false, nil // without the right to list, S3 answers so for a missing object
 	default:
 		return false, err
 	}
 }
 
-// postForm sends a form, and reports whether the server took it.
+// postForm sends a form and reports whether the server accepted it.
 func (s *Store) postForm(ctx context.Context, post *trial.Post, key string, body []byte, more map[string]string) (taken bool, err error) {
 	request, err := store.NewForm(ctx, post, key, body, more)
 	if err != nil {
@@ -186,7 +187,7 @@ func (s *Store) postForm(ctx context.Context, post *trial.Post, key string, body
 	if err != nil {
 		return false, s.wrap("post", key, err)
 	}
-	defer func() { _ = response.Body.Close() }() // the status is all that counts
+	defer func() { _ = response.Body.Close() }() // only the status counts
 	switch {
 	case response.StatusCode >= 200 && response.StatusCode < 300:
 		return true, nil
@@ -197,7 +198,8 @@ func (s *Store) postForm(ctx context.Context, post *trial.Post, key string, body
 	}
 }
 
-// remove deletes what a check has left. An object that stays is some 40 bytes.
+// remove deletes a check's object. If that fails, an object of about 40 bytes
+// stays.
 func (s *Store) remove(ctx context.Context, keys ...string) {
 	ctx, cancel := context.WithTimeout(ctx, responseTimeout)
 	defer cancel()

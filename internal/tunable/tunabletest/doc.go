@@ -1,6 +1,6 @@
-// Package tunabletest is a kernel for tests: sysfs, procfs and zfs in memory, which
-// react to what is written to them as Linux and ZFS do. A scheduler brings its own
-// nr_requests, a change of the queue's limits sets read_ahead_kb anew, dirty_bytes
-// switches off dirty_ratio, the ARC does not obey every limit, odd numbers are
-// rounded. It can be booted, and its disks can be exchanged and renamed.
+// Package tunabletest simulates a kernel for tests: sysfs, procfs and zfs in
+// memory, which react to writes like Linux and ZFS. A scheduler brings its own
+// nr_requests, a change of the queue's limits resets read_ahead_kb, dirty_bytes
+// switches off dirty_ratio, the ARC ignores some limits, odd numbers are rounded.
+// The machine can be rebooted, and its disks can be exchanged and renamed.
 package tunabletest

@@ -12,16 +12,17 @@ import (
 	"storagebench.io/storagebench/internal/tunable"
 )
 
-// Kernel is a machine. It is not for use by several goroutines.
+// Kernel is a simulated machine. It is not safe for concurrent use.
 type Kernel struct {
-	// Refuse, if set, is asked before each write, and fails it.
+	// Refuse, if set, is called before each write; the write fails with its
+	// error.
 	Refuse func(name string) error
 
 	boots   int
 	diskSeq int
 	objects uint64
 	disks   map[string]*disk
-	node    map[string]string // vm settings by path, parameters by path
+	node    map[string]string // vm settings and module parameters, by path
 	arcMin  string
 	arcMax  string
 	zfs     map[string]*dataset
@@ -29,16 +30,16 @@ type Kernel struct {
 
 type disk struct {
 	name, number, seq, wwid, backing, offset string
-	object                                   uint64            // of the kernel, until the next boot
+	object                                   uint64            // Identity of the kernel's object until the next boot
 	attributes                               map[string]string // like queue/scheduler
-	// drive is whether the cache of the drive itself is on; the kernel's view of it is
-	// an attribute.
+	// drive is whether the drive's own cache is on; the kernel's view of it is an
+	// attribute.
 	drive bool
 }
 
 var _ tunable.Files = (*Kernel)(nil)
 
-// New returns a machine that has just booted, without disks.
+// New returns a machine without disks that has just booted.
 func New() *Kernel {
 	k := &Kernel{disks: map[string]*disk{}, zfs: map[string]*dataset{}}
 	k.boot()
@@ -50,7 +51,7 @@ func (k *Kernel) Host() tunable.Host {
 	return tunable.Host{Files: k, Run: k.run}
 }
 
-// Where things are.
+// Paths of the simulated settings.
 const (
 	vm         = "/proc/sys/vm/"
 	parameters = "/sys/module/zfs/parameters/"
@@ -73,7 +74,7 @@ func (k *Kernel) boot() {
 	k.arcMin, k.arcMax = autoMin, autoMax
 }
 
-// Attach adds a disk. One without a WWID cannot be known again after a boot.
+// Attach adds a disk. One without a WWID cannot be recognised after a reboot.
 func (k *Kernel) Attach(name, number, wwid string) {
 	k.diskSeq++
 	d := &disk{name: name, number: number, wwid: wwid, drive: true}
@@ -87,7 +88,7 @@ func (k *Kernel) Loop(name, number, backing string) {
 	k.disks[name].backing = backing
 }
 
-// start gives a disk the settings that it has when the kernel first sees it.
+// start gives a disk the settings of one that the kernel has just found.
 func (k *Kernel) start(d *disk) {
 	k.diskSeq++
 	k.objects++
@@ -116,7 +117,7 @@ func (d *disk) setView(cacheType string) {
 	d.limits()
 }
 
-// limits of the queue were changed: read-ahead follows.
+// limits resets read-ahead, as the kernel does when the queue's limits change.
 func (d *disk) limits() {
 	if n, err := strconv.Atoi(d.attributes["queue/max_sectors_kb"]); err == nil {
 		d.attributes["queue/read_ahead_kb"] = strconv.Itoa(2 * n)
@@ -126,13 +127,14 @@ func (d *disk) limits() {
 // Detach removes a disk.
 func (k *Kernel) Detach(name string) { delete(k.disks, name) }
 
-// Eject takes the file out of a loop device, which keeps the settings of its queue.
+// Eject detaches the file of a loop device, which keeps the settings of its queue.
 func (k *Kernel) Eject(name string) {
 	k.diskSeq++
 	k.disks[name].seq, k.disks[name].backing = strconv.Itoa(k.diskSeq), ""
 }
 
-// Insert puts a file into a loop device, which still has the settings of its queue.
+// Insert attaches a file to a loop device, which still has the settings of its
+// queue.
 func (k *Kernel) Insert(name, backing string) {
 	k.diskSeq++
 	k.disks[name].seq, k.disks[name].backing = strconv.Itoa(k.diskSeq), backing
@@ -146,8 +148,8 @@ func (k *Kernel) Identity(name string) (uint64, error) {
 	return 0, missing(name)
 }
 
-// Reboot boots the machine anew. What is volatile is lost, and disks get the names
-// that names gives for their old ones.
+// Reboot reboots the machine. It loses volatile settings, and renames disks as
+// names says, from old to new.
 func (k *Kernel) Reboot(names map[string]string) {
 	k.boot()
 	old := k.disks
@@ -158,7 +160,7 @@ func (k *Kernel) Reboot(names map[string]string) {
 		if names[name] != "" {
 			to = names[name]
 		}
-		d.name, d.number = to, old[to].number // numbers go with names
+		d.name, d.number = to, old[to].number // a device's number follows its name
 		k.disks[to] = d
 	}
 	for _, name := range slices.Sorted(maps.Keys(k.disks)) {
@@ -171,7 +173,7 @@ func (k *Kernel) Unload() {
 	maps.DeleteFunc(k.node, func(name, _ string) bool { return strings.HasPrefix(name, parameters) })
 }
 
-// Set changes a file as an administrator would. It panics if the kernel refuses.
+// Set writes a file as an administrator would. It panics if the kernel refuses.
 func (k *Kernel) Set(name, value string) {
 	refuse := k.Refuse
 	k.Refuse = nil
@@ -237,7 +239,7 @@ func (k *Kernel) disk(path string) (*disk, string) {
 	return k.disks[name], attribute
 }
 
-// ReadDir lists the directories that are listed.
+// ReadDir lists those directories that the package tunable reads.
 func (k *Kernel) ReadDir(name string) ([]string, error) {
 	switch name + "/" {
 	case block:

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// WriteFile does what the kernel does when a file is written.
+// WriteFile reacts to a write as the kernel does.
 func (k *Kernel) WriteFile(name string, data []byte) error {
 	if k.Refuse != nil {
 		if err := k.Refuse(name); err != nil {
@@ -56,7 +56,8 @@ func (k *Kernel) writeNode(name, value string) error {
 	return nil
 }
 
-// switchOff sets the other setting of a pair to 0 if this one changes.
+// switchOff sets the other setting of an exclusive pair to 0 if this one
+// changes.
 func (k *Kernel) switchOff(name, own, other, value string) {
 	if k.node[name] != value {
 		k.node[strings.TrimSuffix(name, own)+other] = "0"
@@ -64,7 +65,7 @@ func (k *Kernel) switchOff(name, own, other, value string) {
 }
 
 func number(s string) uint64 {
-	n, _ := strconv.ParseUint(s, 10, 64) // only numbers come here
+	n, _ := strconv.ParseUint(s, 10, 64) // the callers pass numbers only
 	return n
 }
 
@@ -136,5 +137,5 @@ func (d *disk) cache(name, value string) error {
 	return nil
 }
 
-// DriveCache reports whether the cache of the drive itself is on.
+// DriveCache reports whether the drive's own cache is on.
 func (k *Kernel) DriveCache(name string) bool { return k.disks[name].drive }

@@ -11,34 +11,35 @@ import (
 	"storagebench.io/storagebench/internal/tunable"
 )
 
-// dataset of a pool. A property that is not in it is inherited.
+// dataset is a dataset of a pool. It inherits the properties that it does not
+// hold.
 type dataset struct {
 	guid     string
 	local    map[string]string
 	received map[string]string
 }
 
-// PoolGUID is that of every pool.
+// PoolGUID is the GUID of every pool.
 const PoolGUID = "1000"
 
-// Create makes a dataset.
+// Create creates a dataset.
 func (k *Kernel) Create(name, guid string) {
 	k.zfs[name] = &dataset{guid: guid, local: map[string]string{}, received: map[string]string{}}
 }
 
-// Destroy removes one.
+// Destroy destroys a dataset.
 func (k *Kernel) Destroy(name string) { delete(k.zfs, name) }
 
-// Rename gives one another name.
+// Rename renames a dataset.
 func (k *Kernel) Rename(from, to string) {
 	k.zfs[to] = k.zfs[from]
 	delete(k.zfs, from)
 }
 
-// Receive gives a property a value that came with a stream.
+// Receive sets a property as zfs receive does.
 func (k *Kernel) Receive(name, property, value string) { k.zfs[name].received[property] = value }
 
-// ZFS runs the zfs of an administrator. It panics if that fails.
+// ZFS runs zfs as an administrator would. It panics if zfs fails.
 func (k *Kernel) ZFS(args ...string) string {
 	out, err := k.run(context.Background(), append([]string{"zfs"}, args...))
 	if err != nil {
@@ -77,8 +78,8 @@ func (k *Kernel) property(name, property string) (value, source string) {
 	return defaults[property], "default"
 }
 
-// run is zfs and zpool, as far as the package tunable calls them, and hdparm and
-// nvme of a machine on which they are not installed.
+// run simulates zfs and zpool, as far as package tunable calls them. hdparm and
+// nvme are not installed on this machine.
 func (k *Kernel) run(_ context.Context, argv []string) (string, error) {
 	line := strings.Join(argv, " ")
 	last := argv[len(argv)-1]
@@ -124,6 +125,6 @@ func (k *Kernel) run(_ context.Context, argv []string) (string, error) {
 		}
 		return "", nil
 	default:
-		return "", fmt.Errorf("this zfs does not know: %s", line)
+		return "", fmt.Errorf("the simulated zfs does not support: %s", line)
 	}
 }

@@ -1,5 +1,5 @@
-// Package miniotest runs a real MinIO server for tests. The server's program is
-// named by the environment variable STORAGEBENCH_MINIO.
+// Package miniotest runs a real MinIO server for tests. The environment
+// variable STORAGEBENCH_MINIO names the server's program.
 package miniotest
 
 import (
@@ -34,11 +34,11 @@ const (
 	SecretKey = "storagebench-test-secret"
 )
 
-// Server is a MinIO process on a port of its own.
+// Server is a MinIO process on its own port.
 type Server struct {
 	// Endpoint is its URL.
 	Endpoint string
-	// CABundle signs its certificate, with TLS.
+	// CABundle holds the authority of its certificate, with TLS.
 	CABundle []byte
 
 	t    *testing.T
@@ -52,13 +52,13 @@ type Server struct {
 // Option changes how a server is started.
 type Option func(*Server)
 
-// WithTLS gives the server a certificate of an authority that nobody knows.
+// WithTLS gives the server a certificate from an unknown authority.
 func WithTLS() Option {
 	return func(s *Server) { s.makeCertificate() }
 }
 
-// WithPolicy asks allow whether an action on an object is allowed, for every user.
-// It is a real refusal by a real server.
+// WithPolicy makes the server call allow for every action on an object and every
+// user. When allow returns false, the server itself refuses.
 func WithPolicy(allow func(action, object string) bool) Option {
 	return func(s *Server) {
 		plugin := newPolicy(allow)
@@ -80,12 +80,13 @@ func Start(t *testing.T, options ...Option) *Server {
 	return s
 }
 
-// Run starts the server's process, again after Stop, with the same data.
+// Run starts the server's process. After Stop it starts again with the same
+// data.
 func (s *Server) Run() {
 	s.t.Helper()
 	program := os.Getenv("STORAGEBENCH_MINIO")
 	if program == "" {
-		s.t.Fatal(`STORAGEBENCH_MINIO is not set: build MinIO with "hack/cluster/cluster tools minio", which prints the folder it is in, and set the variable to the program`)
+		s.t.Fatal(`STORAGEBENCH_MINIO is not set: build MinIO with "hack/cluster/cluster tools minio", which prints its directory, and set the variable to the path of the program`)
 	}
 	s.log = &bytes.Buffer{}
 	s.cmd = exec.Command(program, "server", "--quiet", "--address", "127.0.0.1:"+s.port, "--console-address", "127.0.0.1:0",
@@ -116,12 +117,12 @@ func (s *Server) waitReady() {
 	}
 }
 
-// Stop kills the server, as when its machine goes away. Its data stays.
+// Stop kills the server, as if its machine failed. Its data stays.
 func (s *Server) Stop() {
 	if s.cmd == nil {
 		return
 	}
-	_ = s.cmd.Process.Kill() // it may have ended
+	_ = s.cmd.Process.Kill() // it may already have ended
 	_ = s.cmd.Wait()         // it was killed
 	s.cmd = nil
 }
@@ -143,7 +144,7 @@ func (s *Server) Client() *minio.Client {
 	return c
 }
 
-// Bucket makes a bucket.
+// Bucket creates a bucket.
 func (s *Server) Bucket(name string) {
 	s.t.Helper()
 	if err := s.Client().MakeBucket(context.Background(), name, minio.MakeBucketOptions{}); err != nil {
@@ -162,7 +163,7 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// newPolicy answers MinIO's questions in the protocol of its policy plugin.
+// newPolicy serves the protocol of MinIO's policy plugin.
 func newPolicy(allow func(action, object string) bool) *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var question struct {
@@ -179,8 +180,8 @@ func newPolicy(allow func(action, object string) bool) *httptest.Server {
 	}))
 }
 
-// makeCertificate writes a key and a certificate, signed by itself, where MinIO
-// looks for them.
+// makeCertificate writes a key and a self-signed certificate where MinIO looks
+// for them.
 func (s *Server) makeCertificate() {
 	s.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
