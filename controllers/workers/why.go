@@ -3,6 +3,7 @@ package workers
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/controllers/state"
 	"storagebench.io/storagebench/internal/progress"
 )
 
@@ -23,14 +25,14 @@ const patience = 8 * time.Second
 
 // Why says what keeps the Pod of a worker's Job from running, or nil if nothing is known.
 func (w *Workers) Why(ctx context.Context, seen Seen, node string) (*progress.Trouble, error) {
-	now, job, pod := w.Clock.Now(), seen.Job, newest(seen.Pods)
+	now, job, pod := w.Clock.Now(), seen.Job, state.Newest(seen.Pods)
 	if pod == nil {
 		if job.Status.StartTime == nil || now.Sub(job.Status.StartTime.Time) < patience {
 			return nil, nil
 		}
 		return w.warning(ctx, job.Namespace, string(job.UID))
 	}
-	if !alive(pod) {
+	if state.PodEnded(pod) {
 		// What its events tell of is over; the Job makes another one, or says why it cannot.
 		if now.Sub(endOf(pod)) < patience {
 			return nil, nil
@@ -129,6 +131,10 @@ func (w *Workers) unprovisioned(ctx context.Context, claim *corev1.PersistentVol
 	}, nil
 }
 
+// ownGone matches what the kubelet says of a plan or a grant that is not there: the operator
+// makes both before it lets a Job go.
+var ownGone = regexp.MustCompile(`(configmap|secret) "[^"]+" not found`)
+
 // warning returns the newest warning event about an object as trouble, or nil.
 func (w *Workers) warning(ctx context.Context, namespace, uid string) (*progress.Trouble, error) {
 	return w.events.of(uid, w.Clock.Now(), func() (*progress.Trouble, error) { return w.readWarning(ctx, namespace, uid) })
@@ -151,10 +157,12 @@ func (w *Workers) readWarning(ctx context.Context, namespace, uid string) (*prog
 		return nil, nil
 	}
 	message := fmt.Sprintf("%s %s: %s: %s", last.InvolvedObject.Kind, last.InvolvedObject.Name, last.Reason, strings.TrimSpace(last.Message))
-	switch last.Reason {
-	case "FailedCreate":
+	switch {
+	case last.Reason == "FailedMount" && ownGone.MatchString(last.Message):
+		return &progress.Trouble{Reason: reason.VolumeNotReady, Message: message + "; somebody has deleted it, and the worker's Job is made again", MayPass: true, Remake: true}, nil
+	case last.Reason == "FailedCreate":
 		return &progress.Trouble{Reason: reason.PodRejected, Message: message + "; make the namespace's quota, policies and Pod Security level allow it"}, nil
-	case "FailedScheduling":
+	case last.Reason == "FailedScheduling":
 		return &progress.Trouble{Reason: reason.PodUnschedulable, Message: message + "; change spec.placement or make room"}, nil
 	default:
 		return &progress.Trouble{Reason: reason.VolumeNotReady, Message: message + "; see to the target, its StorageClass and the node"}, nil

@@ -30,6 +30,8 @@ const (
 	Settle Verb = "Settle"
 	// Abandon records that the worker has ended for Reason, without reading results.
 	Abandon Verb = "Abandon"
+	// Record writes the node's record again, after somebody deleted it.
+	Record Verb = "Record"
 	// CleanUp deletes the worker's Job with everything that the Job owns.
 	CleanUp Verb = "CleanUp"
 	// Conclude folds the workers' summaries and records the end of the run.
@@ -111,7 +113,7 @@ func Decide(w World) Decision {
 	}
 	d := advance(w, current)
 	d.Current, d.Node = current.Name, current.Node
-	d.Actions = append(withdraw(w, current), d.Actions...)
+	d.Actions = slices.Concat(withdraw(w, current), releaseAllBut(w, current.Node), d.Actions)
 	return d
 }
 
@@ -130,28 +132,45 @@ func advance(w World, current *Worker) Decision {
 	if current.NodeState == NodeAway {
 		return Decision{Reason: reason.NodeAway, Message: fmt.Sprintf("waiting for node %s of worker %s, which is not ready", current.Node, current.Name), Again: pollWaiting}
 	}
-	if current.PodRunning {
-		return Decision{Reason: reason.Running, Message: "worker " + current.Name + " is measuring", Again: pollRunning}
+	d := Decision{Reason: reason.Running, Message: "worker " + current.Name + " is measuring", Again: pollRunning}
+	if !current.PodRunning {
+		d = waitForPod(w, current)
 	}
-	return waitForPod(w, current)
+	if len(d.Actions) == 0 { // it is neither parked nor discarded
+		d.Actions = claimAgain(w, current)
+	}
+	return d
+}
+
+// claimAgain takes the node's Lease again, and writes its record again, if somebody has
+// deleted them under a worker that is there.
+func claimAgain(w World, current *Worker) []Action {
+	var actions []Action
+	if !w.Claim.Mine && !w.Claim.Busy {
+		actions = append(actions, Action{Verb: Acquire, Node: current.Node})
+	}
+	if current.Unrecorded {
+		actions = append(actions, Action{Verb: Record, Worker: current.Name})
+	}
+	return actions
 }
 
 // begin starts a worker whose node can be used, as soon as this benchmark holds
 // the node.
 func begin(w World, current *Worker) Decision {
-	actions := releaseAllBut(w, current.Node)
 	if w.StoreTrouble != nil {
 		// Others may use the node while this one waits.
-		return Decision{Actions: releaseAllBut(w, ""), Reason: w.StoreTrouble.Reason, Message: w.StoreTrouble.Message, Stalled: !w.StoreTrouble.MayPass, Again: pollWaiting}
+		return Decision{Actions: release(w, current.Node), Reason: w.StoreTrouble.Reason, Message: w.StoreTrouble.Message, Stalled: !w.StoreTrouble.MayPass, Again: pollWaiting}
 	}
 	if current.Job == JobMissing && current.Remains && current.RemovedFor <= removalGrace {
 		// The new objects would have the names of the old ones, and the new Pod would
 		// measure beside the old one.
-		return Decision{Actions: actions, Reason: reason.Starting, Message: "waiting for the removal of what is left of worker " + current.Name + ", whose Job was deleted", Again: pollStarting}
+		return Decision{Reason: reason.Starting, Message: "waiting for the removal of what is left of worker " + current.Name + ", whose Job was deleted", Again: pollStarting}
 	}
 	if w.Claim.Busy {
-		return Decision{Actions: actions, Reason: reason.Queued, Message: queueMessage(current.Node, w.Claim), Idle: true, Again: pollQueued}
+		return Decision{Reason: reason.Queued, Message: queueMessage(current.Node, w.Claim), Idle: true, Again: pollQueued}
 	}
+	var actions []Action
 	if !w.Claim.Mine {
 		actions = append(actions, Action{Verb: Acquire, Node: current.Node})
 	}
@@ -160,24 +179,42 @@ func begin(w World, current *Worker) Decision {
 		verb = Resume
 	}
 	actions = append(actions, Action{Verb: verb, Worker: current.Name})
-	return Decision{Actions: actions, Reason: reason.Starting, Message: "starting worker " + current.Name, Again: pollStarting}
+	d := Decision{Actions: actions, Reason: reason.Starting, Message: "starting worker " + current.Name, Again: pollStarting}
+	return d.stillIn(current.Last)
 }
 
 // waitForPod waits for a Pod that does not run yet. A Pod that cannot start does not
 // keep its node for long.
 func waitForPod(w World, current *Worker) Decision {
 	d := Decision{Reason: reason.Starting, Message: "waiting for the Pod of worker " + current.Name, Again: pollStarting}
+	d = d.stillIn(current.Last)
 	grace := slowStartGrace
 	if t := current.Trouble; t != nil {
 		d.Reason, d.Message = t.Reason, t.Message
+		d.Stalled = d.Stalled && !t.MayPass
 		grace = startGrace
+		if t.Remake {
+			d.Actions = []Action{{Verb: Discard, Worker: current.Name}}
+			return d
+		}
 	}
 	if current.Waiting >= grace {
-		d.Stalled = current.Trouble != nil && !current.Trouble.MayPass
-		d.Actions = []Action{{Verb: Park, Worker: current.Name, Reason: d.Reason, Message: d.Message}}
-		for _, node := range w.Held {
-			d.Actions = append(d.Actions, Action{Verb: Release, Node: node})
+		if t := current.Trouble; t != nil {
+			d.Stalled = !t.MayPass
 		}
+		d.Actions = []Action{{Verb: Park, Worker: current.Name, Reason: d.Reason, Message: d.Message}}
+		if slices.Contains(w.Held, current.Node) {
+			d.Actions = append(d.Actions, Action{Verb: Release, Node: current.Node})
+		}
+	}
+	return d
+}
+
+// stillIn keeps saying what the last try failed for, until it is seen to be over: a try that
+// goes the way of the last one changes nothing for whoever reads the conditions.
+func (d Decision) stillIn(last *Trouble) Decision {
+	if last != nil {
+		d.Reason, d.Message, d.Stalled = last.Reason, last.Message, !last.MayPass
 	}
 	return d
 }
@@ -283,7 +320,7 @@ func timedOut(w World) Decision {
 		case measuring && over < settleGrace:
 			d.Message += "; waiting for worker " + worker.Name + " to store its results"
 			d.Current, d.Node = worker.Name, worker.Node
-		case ran && w.StoreTrouble != nil && over < w.storePatience():
+		case ran && w.StoreTrouble != nil && over < storeGrace:
 			d.Reason, d.Message = w.StoreTrouble.Reason, d.Message+"; waiting for the result store: "+w.StoreTrouble.Message
 			d.Current, d.Node = worker.Name, worker.Node
 		case ran && w.StoreTrouble == nil:
@@ -304,17 +341,8 @@ func timedOut(w World) Decision {
 	return d
 }
 
-// storePatience returns how long after the timeout the run waits for the
-// results.
-func (w World) storePatience() time.Duration {
-	if w.StoreGone {
-		return settleGrace / 3
-	}
-	return storeGrace
-}
-
 func conclude(w World) Decision {
-	if w.StoreTrouble != nil && w.Active < w.Timeout+w.storePatience() {
+	if w.StoreTrouble != nil && w.Active < w.Timeout+storeGrace {
 		return Decision{Actions: releaseAllBut(w, ""), Reason: w.StoreTrouble.Reason, Message: w.StoreTrouble.Message, Stalled: !w.StoreTrouble.MayPass, Again: pollWaiting}
 	}
 	return Decision{
@@ -330,12 +358,20 @@ func conclude(w World) Decision {
 func releaseAllBut(w World, keep string) []Action {
 	var actions []Action
 	for _, node := range w.Held {
-		left := slices.ContainsFunc(w.Workers, func(worker Worker) bool { return worker.Node == node && worker.PodLeft })
-		if node != keep && !left {
-			actions = append(actions, Action{Verb: Release, Node: node})
+		if node != keep {
+			actions = append(actions, release(w, node)...)
 		}
 	}
 	return actions
+}
+
+// release gives a node back, if it is ours and no Pod is left on it.
+func release(w World, node string) []Action {
+	left := slices.ContainsFunc(w.Workers, func(worker Worker) bool { return worker.Node == node && worker.PodLeft })
+	if left || !slices.Contains(w.Held, node) {
+		return nil
+	}
+	return []Action{{Verb: Release, Node: node}}
 }
 
 func queueMessage(node string, c Claim) string {

@@ -55,11 +55,15 @@ type Worker struct {
 	PodRunning bool
 	// Trouble is what keeps the Pod from running; nil: nothing.
 	Trouble *Trouble
+	// Last is why the last try to start the worker failed, if it has not run since.
+	Last *Trouble
 	// Waiting is how long the Job has been active without a running Pod.
 	Waiting time.Duration
 	// RetryIn is how long to wait before the next attempt with a parked worker, or one
 	// whose objects could not be created.
 	RetryIn time.Duration
+	// Unrecorded reports that the worker may change settings, but its node's record is gone.
+	Unrecorded bool
 	// NodeState is set for workers that have not ended.
 	NodeState NodeState
 	// AwayFor is how long the node has been away.
@@ -74,6 +78,8 @@ type Trouble struct {
 	Reason  string
 	Message string
 	MayPass bool
+	// Remake: what the Job mounts was deleted, and only a new Job gets it again.
+	Remake bool
 }
 
 // Claim is the state of a node's Lease from this benchmark's view.
@@ -101,8 +107,6 @@ type World struct {
 	Claim Claim
 	// StoreTrouble is why the result store cannot be used, or nil.
 	StoreTrouble *Trouble
-	// StoreGone reports that the ResultStore no longer exists.
-	StoreGone bool
 }
 
 // parkedAtOnce limits parked workers, because each keeps its volume.
