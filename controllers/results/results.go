@@ -88,8 +88,16 @@ type Plan struct {
 	Document []byte
 }
 
-// ErrNoPlan: the store has no plan of a run of release 0.1, none of whose workers has begun.
+// ErrNoPlan: the store has no plan of a run of release 0.1, which recorded no digest of it.
 var ErrNoPlan = errors.New("the run has no plan in the store")
+
+// PlanGone is the failure of a run whose plan was deleted.
+func PlanGone() *trial.Failure {
+	return &trial.Failure{
+		Class: reason.PlanTampered, Message: "the run's plan.json is gone from the result store",
+		Remedy: "see who deletes objects there, then change spec.runID to run again",
+	}
+}
 
 // Plan loads the run's plan, and checks it against the digest in the status. A run of
 // release 0.1 has no digest there: then what is returned is the stored document's.
@@ -107,10 +115,7 @@ func (r *Results) Plan(ctx context.Context, rs *v1alpha1.ResultStore, b *v1alpha
 	case errors.Is(err, store.ErrNotFound) && digest == "":
 		return Plan{}, "", ErrNoPlan
 	case errors.Is(err, store.ErrNotFound):
-		return Plan{}, "", &trial.Failure{
-			Class: reason.PlanTampered, Message: "the run's plan.json is gone from the result store",
-			Remedy: "see who deletes objects there, then change spec.runID to run again",
-		}
+		return Plan{}, "", PlanGone()
 	case err != nil:
 		return Plan{}, "", unstored(rs, err)
 	}
