@@ -245,8 +245,9 @@ func (l *lab) close(node string, closed bool) {
 // so: no Pod can take its place, as its node is closed.
 func (l *lab) killChanged(d disk, worker, node string) {
 	l.t.Helper()
-	l.close(node, true)
+	l.changed(d) // the Pod runs: a node that is closed before is not chosen
 	l.t.Cleanup(func() { l.close(node, false) })
+	l.close(node, true)
 	l.changed(d)
 	pid := l.process(worker)
 	l.must(syscall.Kill(pid, syscall.SIGKILL))

@@ -161,7 +161,7 @@ func secondWorker(node int) story {
 		begin: func(l *lab) {
 			b = l.benchmark("second-worker", l.nodes[node], func(s *v1alpha1.StorageBenchmarkSpec) {
 				s.Targets = []v1alpha1.Target{volume("one"), volume("two")}
-				s.Workloads[0].Fio.Parameters["runtime"] = v1alpha1.Text("4s")
+				s.Workloads[0].Fio.Parameters["runtime"] = v1alpha1.Text("5s")
 				s.Trials.Min = 20
 			})
 		},
@@ -267,7 +267,7 @@ func killed(node int) story {
 		name: "killed with changed settings",
 		begin: func(l *lab) {
 			d = l.disk()
-			b = l.benchmark("killed", l.nodes[node], tuned(d.path, 3, "4s"))
+			b = l.benchmark("killed", l.nodes[node], tuned(d.path, 5, "4s"))
 		},
 		bring: func(l *lab) {
 			l.measuring(b, workerOn("disk", l.nodes[node]), 1)
@@ -280,7 +280,7 @@ func killed(node int) story {
 			l.ended(b, reason.Finished)
 			now := trials(b, workerOn("disk", l.nodes[node]), l.stored(b))
 			l.unchanged(before, now)
-			if len(now) != 6 {
+			if len(now) != 10 {
 				l.t.Errorf("%d trials", len(now))
 			}
 			l.asBefore(d)
@@ -296,7 +296,7 @@ func deleted(node int) story {
 		name: "deleted with changed settings",
 		begin: func(l *lab) {
 			d = l.disk()
-			b = l.benchmark("deleted", l.nodes[node], tuned(d.path, 3, "4s"))
+			b = l.benchmark("deleted", l.nodes[node], tuned(d.path, 5, "4s"))
 		},
 		bring: func(l *lab) {
 			l.killChanged(d, workerOn("disk", l.nodes[node]), l.nodes[node])
@@ -322,7 +322,7 @@ func disturbed(node int) story {
 		name: "deleted with settings that somebody else has changed",
 		begin: func(l *lab) {
 			d = l.disk()
-			b = l.benchmark("disturbed", l.nodes[node], tuned(d.path, 3, "4s"))
+			b = l.benchmark("disturbed", l.nodes[node], tuned(d.path, 5, "4s"))
 			sum := sha256.Sum256([]byte(l.nodes[node]))
 			old.Name = "restore-" + hex.EncodeToString(sum[:6])
 		},
