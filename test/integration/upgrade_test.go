@@ -313,7 +313,8 @@ func (o *old) checkRunning() {
 	if s := record.Spec; s.Job.UID != jobs[0].UID || s.Benchmark.UID != b.UID || len(s.Settings) != 2 {
 		o.t.Errorf("the record of the node: %+v", s)
 	}
-	if c := o.says("queued", reason.Queued).Status.Run.Current; c == nil || c.Node != node {
+	// It waits for the settings too, which the one before it has changed.
+	if c := o.says("queued", reason.Restoring).Status.Run.Current; c == nil || c.Node != node {
 		o.t.Errorf("queued waits for %+v", c)
 	}
 	l := &lab{t: o.t, ctx: o.ctx, namespace: o.namespace, api: o.api}

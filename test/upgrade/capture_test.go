@@ -5,6 +5,7 @@ package upgrade
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,11 +21,12 @@ import (
 // test/integration/testdata.
 const captureVariable = "STORAGEBENCH_CAPTURE"
 
-// capturedTrials bounds the documents of trials that are captured of a benchmark.
-const capturedTrials = 2
+// captured are the benchmarks that are captured. Of the one that runs, what is stored is too,
+// with the document of one of its trials.
+var captured = []string{"finished", "finished-with-settings", "failed", "changed", "suspended", "queued", "running", "deleted", "disturbed"}
 
-// capture writes each benchmark with its Jobs, the Leases, and what the store has of its run,
-// as they are before the new operator has seen them.
+// capture writes each benchmark with its Jobs, the Leases, and what is stored, as they are
+// before the new operator has seen them.
 func (l *lab) capture() {
 	l.t.Helper()
 	dir := os.Getenv(captureVariable)
@@ -33,26 +35,26 @@ func (l *lab) capture() {
 	}
 	benchmarks := l.raw(v1alpha1.GroupVersion.WithKind("StorageBenchmarkList"), client.InNamespace(l.namespace))
 	for _, b := range benchmarks {
+		if !slices.Contains(captured, b.GetName()) {
+			continue
+		}
 		at := filepath.Join(dir, b.GetName())
 		l.must(os.MkdirAll(at, 0o755))
 		jobs := l.raw(schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "JobList"}, client.InNamespace(l.namespace), client.MatchingLabels{jobspec.LabelBenchmark: b.GetName()})
 		l.write(filepath.Join(at, "objects.yaml"), append([]unstructured.Unstructured{b}, jobs...))
 		typed := &v1alpha1.StorageBenchmark{}
 		l.must(api.Get(l.ctx, client.ObjectKeyFromObject(&b), typed))
-		if typed.Status.Run == nil {
+		if b.GetName() != "running" {
 			continue
 		}
-		n, prefix := 0, keys(typed).Prefix()
+		trialFound, prefix := false, keys(typed).Prefix()
 		for key, body := range l.stored(typed) {
 			name := strings.TrimPrefix(strings.TrimPrefix(key, prefix), "/")
-			if strings.Contains(name, "/raw/") {
+			isTrial := strings.Contains(name, "/trials/")
+			if isTrial && trialFound || strings.Contains(name, "/raw/") {
 				continue
 			}
-			if strings.Contains(name, "/trials/") {
-				if n++; n > capturedTrials {
-					continue
-				}
-			}
+			trialFound = trialFound || isTrial
 			file := filepath.Join(at, "store", filepath.FromSlash(name))
 			l.must(os.MkdirAll(filepath.Dir(file), 0o755))
 			l.must(os.WriteFile(file, body, 0o644))
