@@ -59,7 +59,7 @@ fmt: ## Format the Go files
 
 .PHONY: vet
 vet: ## Run go vet, also on the tests that need a cluster
-	@go vet -tags integration,e2e,system,chart,zfs,attacks ./...
+	@go vet -tags integration,e2e,system,chart,zfs,attacks,upgrade ./...
 
 .PHONY: lint
 lint: ## Run golangci-lint
@@ -109,6 +109,11 @@ test-faults: deploy build ## Kill everything that can die while settings are cha
 test-attacks: export NODES := $(or $(NODES),5)
 test-attacks: deploy ## Attack the operator as a tenant with edit in its namespace, and count what succeeds (ATTACKS=quick: some minutes)
 	@hack/test-attacks $(ATTACKS)
+
+.PHONY: test-upgrade
+test-upgrade: export NODES := $(or $(NODES),5)
+test-upgrade: deploy ## Upgrade the local cluster from an older release in mid-work, and count what is lost or left changed
+	@hack/test-upgrade
 
 .PHONY: test-zfs
 test-zfs: deploy ## Run tests on a node with real ZFS, a virtual machine in the local cluster

@@ -34,6 +34,8 @@ package controllers
 // chart's resultStore.secretNames lists others.
 // +kubebuilder:rbac:groups="",namespace=storagebench-system,resources=secrets,resourceNames=storagebench-store,verbs=get
 // +kubebuilder:rbac:groups="",namespace=storagebench-system,resources=events,verbs=create;patch
+// Release 0.1 restored nodes in this namespace; its Jobs are deleted when they are found.
+// +kubebuilder:rbac:groups=batch,namespace=storagebench-system,resources=jobs,verbs=delete
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=storagebench-system,resources=leases,verbs=get;list;watch;create;update;patch;delete
 
 // Where restore Jobs run. Pods are created with dryRun only, to ask whether the Job's

@@ -217,8 +217,9 @@ type WorkerPhase string
 
 // Phases of a worker of release 0.1.
 const (
-	WorkerDone   WorkerPhase = "Done"
-	WorkerFailed WorkerPhase = "Failed"
+	WorkerRunning WorkerPhase = "Running"
+	WorkerDone    WorkerPhase = "Done"
+	WorkerFailed  WorkerPhase = "Failed"
 )
 
 // WorkerStatus is how release 0.1 recorded one (target, node) of a run.

@@ -2,16 +2,24 @@ package benchmark
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"regexp"
 	"slices"
+	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/controllers/action"
 	"storagebench.io/storagebench/controllers/results"
 	"storagebench.io/storagebench/internal/progress"
 	"storagebench.io/storagebench/internal/status"
@@ -32,16 +40,37 @@ func (r *Reconciler) adopt(ctx context.Context, p *pass) (done bool, err error) 
 		run.Unrestored = nil
 	}
 	if run.Generation == 0 {
-		// The hash is of the spec of this generation, with that release's defaults.
-		run.Generation = p.Status.ObservedGeneration
+		run.Generation = generationOf(p.StorageBenchmark)
+	}
+	// That release counted from the start, whatever the run waited for. Since when one waits
+	// that does not run now, nobody knows: all its time counts from anew.
+	runs := slices.ContainsFunc(run.Workers, func(w v1alpha1.WorkerStatus) bool { return w.Phase == v1alpha1.WorkerRunning })
+	if runs && run.StartedAt != nil && run.FinishedAt == nil && run.ActiveSince == nil && run.ActiveFor == nil {
+		run.ActiveSince = run.StartedAt
 	}
 	if len(run.Workers) > 0 {
 		adoptWorkers(run)
 	}
-	if run.StartedAt != nil && run.FinishedAt == nil && run.ActiveSince == nil && run.ActiveFor == nil {
-		run.ActiveSince = run.StartedAt
-	}
 	return false, nil
+}
+
+// generationEnd is where a run's ID says of which generation of the spec the run is.
+var generationEnd = regexp.MustCompile(`(?:^|-)g([0-9]+)-[0-9a-f]{8}$`)
+
+// generationOf is the generation of the spec that the recorded run measures. Release 0.1
+// compared hashes only. One that is still the same is of the present spec. If it is not,
+// either somebody has changed the spec since the run was recorded, or this release has added
+// a default: the generation in the run's ID tells which.
+func generationOf(b *v1alpha1.StorageBenchmark) int64 {
+	if b.Status.Run.SpecHash == SpecHash(b) {
+		return b.Generation
+	}
+	if found := generationEnd.FindStringSubmatch(b.Status.Run.ID); found != nil {
+		if generation, err := strconv.ParseInt(found[1], 10, 64); err == nil {
+			return generation
+		}
+	}
+	return b.Status.ObservedGeneration
 }
 
 // adoptWorkers turns a list of workers into what replaces it.
@@ -49,20 +78,29 @@ func adoptWorkers(run *v1alpha1.RunStatus) {
 	old := run.Workers
 	run.Workers = nil
 	run.WorkersTotal = int32(len(old))
-	ended := progress.Set{}
-	run.WorkersDone, run.WorkersFailed, run.Failures = 0, 0, nil
+	ended, stored := progress.Set{}, int32(0)
+	run.WorkersDone, run.WorkersFailed, run.Failures, run.Current = 0, 0, nil, nil
 	for i, w := range old {
 		switch w.Phase {
 		case v1alpha1.WorkerDone:
 			run.WorkersDone++
-			ended = ended.With(i)
 		case v1alpha1.WorkerFailed:
 			run.WorkersFailed++
-			ended = ended.With(i)
 			status.Fail(run, status.End{Worker: w.Name, Node: w.Node, Reason: w.Reason, Message: w.Message})
+		case v1alpha1.WorkerRunning:
+			run.Current = &v1alpha1.CurrentWorker{Worker: w.Name, Node: w.Node, TrialsStored: w.TrialsStored}
+			stored += w.TrialsStored
+			continue
+		default:
+			continue // what it has stored counts when it runs again
 		}
+		ended = ended.With(i)
+		stored += w.TrialsStored
 	}
 	run.Ended = ended.String()
+	if run.FinishedAt == nil {
+		status.SetTotals(run, stored)
+	}
 }
 
 // adoptNodes writes the records of nodes whose settings may be changed. The worker that
@@ -72,7 +110,11 @@ func (r *Reconciler) adoptNodes(ctx context.Context, p *pass) error {
 	if err != nil {
 		return err
 	}
+	settings := r.adoptSettings(ctx, p)
 	for _, name := range p.Status.Run.Unrestored {
+		if err := r.discardOldRestore(ctx, name); err != nil {
+			return err
+		}
 		node := &corev1.Node{}
 		if err := r.Get(ctx, types.NamespacedName{Name: name}, node); apierrors.IsNotFound(err) {
 			continue // it is gone, and what was changed on it went with it
@@ -91,7 +133,7 @@ func (r *Reconciler) adoptNodes(ctx context.Context, p *pass) error {
 			NodeUID:   node.UID,
 			Benchmark: v1alpha1.BenchmarkReference{Namespace: p.Namespace, Name: p.Name, UID: p.UID},
 			Run:       p.Status.Run.ID, Worker: worker, Job: v1alpha1.JobReference{Name: job.Name, UID: job.UID},
-			Settings: settingsOf(p.StorageBenchmark),
+			Settings: settings,
 		})
 		if failure, ok := errors.AsType[*trial.Failure](err); ok && failure.Class == reason.Restoring {
 			continue // the node has a record already
@@ -103,28 +145,74 @@ func (r *Reconciler) adoptNodes(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// settingsOf are the tunables of a spec, wherever they are: release 0.1 did not record on
-// which devices they were permitted.
-func settingsOf(b *v1alpha1.StorageBenchmark) []v1alpha1.RestorableSetting {
+// discardOldRestore deletes the Job with which release 0.1 was restoring a node, in the
+// operator's own namespace. The record that follows has the node restored, and the journal
+// bears that a restore is stopped at any moment.
+func (r *Reconciler) discardOldRestore(ctx context.Context, node string) error {
+	sum := sha256.Sum256([]byte(node))
+	job := &batchv1.Job{}
+	job.Namespace, job.Name = r.Leases.Namespace, "restore-"+hex.EncodeToString(sum[:6])
+	err := r.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	return action.Done(ctx, "discard", job, client.IgnoreNotFound(err))
+}
+
+// adoptSettings are the tunables that the run may have set: those of the spec and, if that
+// is another one than the run's by now, those of the plan, as far as it can be read.
+func (r *Reconciler) adoptSettings(ctx context.Context, p *pass) []v1alpha1.RestorableSetting {
+	var variants []trial.Variant
+	if p.Status.Run.SpecHash != SpecHash(p.StorageBenchmark) {
+		rs := &v1alpha1.ResultStore{}
+		err := r.Get(ctx, types.NamespacedName{Name: p.Spec.Results.StoreRef.Name}, rs)
+		if err == nil {
+			var stored results.Plan
+			if stored, _, err = r.Results.Plan(ctx, rs, p.StorageBenchmark); err == nil {
+				variants = stored.Variants
+			}
+		}
+		if err != nil {
+			ctrl.LoggerFrom(ctx).Info("the plan of a run of release 0.1 cannot be read; only the tunables of the spec are put back", "error", err.Error())
+		}
+	}
+	return settingsOf(p.StorageBenchmark, variants)
+}
+
+// settingsOf are the tunables of a spec and of variants, wherever they are: release 0.1 did
+// not record on which devices they were permitted.
+func settingsOf(b *v1alpha1.StorageBenchmark, variants []trial.Variant) []v1alpha1.RestorableSetting {
 	var settings []v1alpha1.RestorableSetting
+	add := func(name string) {
+		if !slices.ContainsFunc(settings, func(s v1alpha1.RestorableSetting) bool { return s.Name == name }) {
+			settings = append(settings, v1alpha1.RestorableSetting{Name: name, Devices: []string{trial.Everything}, Datasets: []string{trial.Everything}})
+		}
+	}
 	for _, v := range b.Spec.Variants {
 		for _, t := range v.Tunables {
-			if !slices.ContainsFunc(settings, func(s v1alpha1.RestorableSetting) bool { return s.Name == t.Name }) {
-				settings = append(settings, v1alpha1.RestorableSetting{Name: t.Name, Devices: []string{trial.Everything}, Datasets: []string{trial.Everything}})
-			}
+			add(t.Name)
+		}
+	}
+	for _, v := range variants {
+		for _, t := range v.Tunables {
+			add(t.Name)
 		}
 	}
 	return settings
 }
 
-// adoptPlan takes over the plan of a run of release 0.1, which recorded no digest of it. A
-// run none of whose workers has begun has no plan: then it is made now.
+// adoptPlan takes over the plan of a run of release 0.1, which recorded no digest of it. That
+// release stored the plan when it started the first worker. If no worker has come to an end,
+// a plan that is not there is made now; else nobody knows any more what was measured.
 func (r *Reconciler) adoptPlan(p *pass, digest string, err error) error {
-	if errors.Is(err, results.ErrNoPlan) && p.Status.Run.PlanDigest == "" && p.Status.Run.StartedAt == nil {
+	run := p.Status.Run
+	switch {
+	case run.PlanDigest != "":
+		return err
+	case errors.Is(err, results.ErrNoPlan) && run.Ended == "":
+		run.StartedAt, run.ActiveSince, run.ActiveFor = nil, nil, nil // start makes it
 		return nil
-	}
-	if err == nil && p.Status.Run.PlanDigest == "" {
-		p.Status.Run.PlanDigest = digest
+	case errors.Is(err, results.ErrNoPlan):
+		return results.PlanGone()
+	case err == nil:
+		run.PlanDigest = digest
 	}
 	return err
 }

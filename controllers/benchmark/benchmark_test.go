@@ -1,7 +1,6 @@
 package benchmark
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -157,32 +156,6 @@ func TestAPlanThatCouldNotBeBuiltIsNotTriedAgainFromTheSame(t *testing.T) {
 	m.forget(key)
 	if m.refused(key, "input") != nil {
 		t.Error("it is remembered after the benchmark is gone")
-	}
-}
-
-func TestTheWorkersOfRelease01AreTakenOver(t *testing.T) {
-	run := &v1alpha1.RunStatus{TrialsPlanned: 60, TrialsStored: 21, Progress: "21/60", WorkersDone: 99}
-	for i := range 20 {
-		w := v1alpha1.WorkerStatus{Name: fmt.Sprintf("t.n%d", i), Node: fmt.Sprintf("n%d", i), Phase: "Pending"}
-		switch {
-		case i < 5:
-			w.Phase = v1alpha1.WorkerDone
-		case i < 15:
-			w.Phase, w.Reason, w.Message = v1alpha1.WorkerFailed, "NoSpace", "it is full"
-		case i == 15:
-			w.Phase = "Running"
-		}
-		run.Workers = append(run.Workers, w)
-	}
-	adoptWorkers(run)
-	failures := run.Failures
-	run.Failures = nil
-	want := &v1alpha1.RunStatus{TrialsPlanned: 60, TrialsStored: 21, Progress: "21/60", WorkersTotal: 20, WorkersDone: 5, WorkersFailed: 10, Ended: "0-14"}
-	if diff := cmp.Diff(want, run); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	if len(failures) != 8 || failures[0].Worker != "t.n5" || failures[0].Reason != "NoSpace" {
-		t.Errorf("failures: %+v", failures)
 	}
 }
 

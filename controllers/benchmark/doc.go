@@ -3,8 +3,8 @@
 // Reconcile is a table of contents. Each step either has nothing to do and lets the next one
 // have its turn, or does what there is to do and ends the pass with an outcome:
 //
-//	remove   remove.go   a deleted benchmark: its workers go, then the finalizer
 //	adopt    adopt.go    a run that release 0.1 recorded
+//	remove   remove.go   a deleted benchmark: its workers go, then the finalizer
 //	protect  remove.go   the finalizer, before anything is made
 //	rest     rest.go     a finished run: its time to live
 //	stop     stop.go     suspended, or the spec has changed: its workers go

@@ -74,7 +74,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	}
 	p := &pass{StorageBenchmark: b, before: b.DeepCopy()}
 	defer func() { result, err = r.summarize(ctx, p, err) }()
-	for _, step := range []step{r.remove, r.adopt, r.protect, r.rest, r.stop, r.start, r.run} {
+	for _, step := range []step{r.adopt, r.remove, r.protect, r.rest, r.stop, r.start, r.run} {
 		if done, err := step(ctx, p); done || err != nil {
 			return ctrl.Result{}, err
 		}

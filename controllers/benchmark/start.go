@@ -31,6 +31,9 @@ func (r *Reconciler) start(ctx context.Context, p *pass) (done bool, err error) 
 		return true, err
 	}
 	run := plan.RunID(p.StorageBenchmark)
+	if replan {
+		run = p.Status.Run.ID
+	}
 	built, err := r.plan(ctx, p, facts, run)
 	if err != nil {
 		return true, err

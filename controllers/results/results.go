@@ -88,9 +88,17 @@ type Plan struct {
 	Document []byte
 }
 
-// ErrNoPlan reports that the store has no plan for a run of release 0.1 whose workers have
-// not begun.
+// ErrNoPlan reports that the store has no plan for a run of release 0.1, which recorded no
+// digest of it.
 var ErrNoPlan = errors.New("the result store does not have the run's plan")
+
+// PlanGone is the failure of a run whose plan was deleted.
+func PlanGone() *trial.Failure {
+	return &trial.Failure{
+		Class: reason.PlanTampered, Message: "the run's plan.json is gone from the result store",
+		Remedy: "see who deletes objects there, then change spec.runID to run again",
+	}
+}
 
 // Plan loads the run's plan, and checks it against the digest in the status. A run of
 // release 0.1 has no digest there: then what is returned is the stored document's.
@@ -108,10 +116,7 @@ func (r *Results) Plan(ctx context.Context, rs *v1alpha1.ResultStore, b *v1alpha
 	case errors.Is(err, store.ErrNotFound) && digest == "":
 		return Plan{}, "", ErrNoPlan
 	case errors.Is(err, store.ErrNotFound):
-		return Plan{}, "", &trial.Failure{
-			Class: reason.PlanTampered, Message: "the run's plan.json is gone from the result store",
-			Remedy: "see who deletes objects there, then change spec.runID to run again",
-		}
+		return Plan{}, "", PlanGone()
 	case err != nil:
 		return Plan{}, "", unstored(rs, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -213,9 +214,10 @@ func (w *Workers) Forget(benchmark types.UID) {
 }
 
 // delete deletes a Job in the background: in the foreground, one Pod on a node that does
-// not answer would keep it for ever.
+// not answer would keep it for ever. One that somebody else, or release 0.1, is deleting in
+// the foreground goes on in the background.
 func (w *Workers) delete(ctx context.Context, verb string, job *batchv1.Job) error {
-	if job == nil || !job.DeletionTimestamp.IsZero() {
+	if job == nil || !job.DeletionTimestamp.IsZero() && !slices.Contains(job.Finalizers, metav1.FinalizerDeleteDependents) {
 		return nil
 	}
 	err := w.Client.Delete(ctx, job, client.Preconditions{UID: &job.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))

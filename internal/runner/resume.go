@@ -113,9 +113,10 @@ func (w *worker) announce(ctx context.Context) error {
 	return w.storeSummary(ctx)
 }
 
-// claimedBefore reports whether an earlier attempt of this worker has claimed its device.
+// claimedBefore reports whether an earlier attempt of this worker has claimed its device. One
+// of release 0.1 did not say so, but no trial is stored of a device that was not claimed.
 func (w *worker) claimedBefore() bool {
-	return slices.ContainsFunc(w.summary.Attempts, func(a result.Attempt) bool { return a.Claimed })
+	return len(w.summary.Trials) > 0 || slices.ContainsFunc(w.summary.Attempts, func(a result.Attempt) bool { return a.Claimed })
 }
 
 // recordClaim puts on record that the device is this worker's, before it writes to it: its

@@ -134,7 +134,7 @@ var Rules = []Rule{
 	},
 	{
 		Path:    "controllers/admission",
-		Own:     []string{"api/v1alpha1", "controllers/nodes", "internal/jobspec", "internal/plan", "internal/policy", "internal/status", "internal/trial"},
+		Own:     []string{"api/v1alpha1", "controllers/nodes", "internal/jobspec", "internal/plan", "internal/policy", "internal/status", "internal/suggest", "internal/trial"},
 		Foreign: controllerFramework,
 	},
 	{

@@ -150,16 +150,16 @@ project_image() {
 }
 
 # project_layer: the binaries, as a tar. They stay in the clone, so that the
-# linker has nothing to do when nothing changed.
+# linker has nothing to do when nothing changed. SOURCE is another checkout to build them of.
 project_layer() {
-  local work=$LOCAL/build
+  local work=$LOCAL/build${SOURCE:+-other}
   mkdir -p "$work/root/usr/local/bin"
-  (cd "$CLONE" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-X main.linkedVersion=$(hack/version)" -o "$work/root/usr/local/bin/" ./cmd/manager ./cmd/storagebench) 9>&- &&
+  (cd "${SOURCE:-$CLONE}" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-X main.linkedVersion=$(hack/version)" -o "$work/root/usr/local/bin/" ./cmd/manager ./cmd/storagebench) 9>&- &&
     layer "$work/root" "$work/layer.tar"
 }
 
 project_import() {
-  local work=$LOCAL/build hash ref node jobs=() job begin
+  local work=$LOCAL/build${SOURCE:+-other} hash ref node jobs=() job begin
   begin=$(now)
   hash=$({ sha256sum <"$work/layer.tar"; echo "$BASE_HASH"; } | short_hash)
   ref=$IMAGE_NAME:$hash
@@ -180,7 +180,7 @@ project_import() {
   done
   for job in "${jobs[@]}"; do wait "$job" || fail; done
   rm -f "$work/$hash.tar"
-  echo "$ref" >"$LOCAL/image"
+  echo "$ref" >"$LOCAL/image${SOURCE:+-other}"
   hand_over
   say "        project image: $ref ($(($(now) - begin)) s)"
 }

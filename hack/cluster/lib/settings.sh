@@ -55,3 +55,4 @@ NODE_DIRECTORIES=(/var/lib/kubelet /var/lib/cni /var/lib/storagebench /var/log/p
 BUCKET=storagebench
 MINIO_NAMESPACE=minio
 IMAGE_NAME=storagebench.io/storagebench
+SOURCE= # what the project's image is built of, if not this clone

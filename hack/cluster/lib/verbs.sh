@@ -9,6 +9,7 @@ hack/cluster/cluster VERB: a real Kubernetes on this machine (docs/how-to/local-
   down             remove it, and everything it made
   status           what runs, nodes, classes, object store
   images           build the project's image again and import it; writes .cluster/image
+  images DIRECTORY the same of another checkout of the project; writes .cluster/image-other
   assets           build kube-apiserver, etcd and kubectl for envtest; prints their directory
   tools NAME...    build kubectl, helm, crane, ctr, minio, kwok, …; prints their directory
   node-stop NODE   fail a node as a power cut does (--keep-pods: only kubelet and containerd)
@@ -270,8 +271,11 @@ verb_images() {
   need_go
   image_names
   live || die "there is no cluster to import into; run \"up\" first"
+  if [ $# -gt 0 ]; then
+    SOURCE=$(cd "$1" && pwd) || die "there is no directory $1"
+  fi
   project_image
-  echo "cluster-images: ok: $(project_reference)"
+  echo "cluster-images: ok: image $(<"$LOCAL/image${SOURCE:+-other}")"
 }
 
 verb_assets() {
