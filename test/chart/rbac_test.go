@@ -47,6 +47,7 @@ var granted = map[string]map[string]string{
 	"operator": {
 		"secrets(storagebench-store)": "get",
 		"events":                      "create patch",
+		"jobs.batch":                  "delete",
 		"leases.coordination.k8s.io":  "create delete get list patch update watch",
 	},
 	"restore": {

@@ -63,8 +63,8 @@ func openOld(t *testing.T) *old {
 		nodes[b.Spec.Placement.NodeSelector[corev1.LabelHostname]] = true
 		jobs = append(jobs, documents[1:]...)
 	}
-	th := openTheatre(t)
-	o.stage = &stage{theatre: th, t: t, ctx: t.Context(), clock: testclock.NewFakePassiveClock(time.Now().Truncate(time.Second)), store: "default"}
+	th := startAPIServer(t)
+	o.stage = &stage{apiServer: th, t: t, ctx: t.Context(), clock: testclock.NewFakePassiveClock(time.Now().Truncate(time.Second)), store: "default"}
 	o.namespace = o.before["finished"].Namespace
 	o.must(th.api.Create(o.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: o.namespace, Labels: map[string]string{podSecurity: "privileged"}}}))
 	o.must(th.api.Create(o.ctx, &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "loop-ext4"}, Provisioner: "example.com/none"}))
