@@ -109,7 +109,7 @@ func (s *stage) caughtUp() {
 			options []client.ListOption
 		}{
 			{&v1alpha1.StorageBenchmarkList{}, []client.ListOption{client.InNamespace(s.namespace)}},
-			{&batchv1.JobList{}, []client.ListOption{client.InNamespace(s.namespace)}},
+			{&batchv1.JobList{}, []client.ListOption{client.InNamespace(s.namespace), client.MatchingLabels{jobspec.LabelManagedBy: jobspec.ManagedBy}}},
 			{&corev1.PodList{}, []client.ListOption{client.InNamespace(s.namespace)}},
 			{&corev1.PersistentVolumeClaimList{}, []client.ListOption{client.InNamespace(s.namespace)}},
 			{&batchv1.JobList{}, []client.ListOption{client.InNamespace(restoreNamespace)}},

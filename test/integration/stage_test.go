@@ -268,7 +268,7 @@ func (s *stage) collect() {
 	for i := range jobs.Items {
 		owners[jobs.Items[i].UID] = true
 	}
-	for _, list := range []client.ObjectList{&corev1.PodList{}, &corev1.PersistentVolumeClaimList{}} {
+	for _, list := range []client.ObjectList{&corev1.PodList{}, &corev1.PersistentVolumeClaimList{}, &corev1.ConfigMapList{}, &corev1.SecretList{}} {
 		s.must(s.api.List(s.ctx, list, client.InNamespace(s.namespace)))
 		s.must(meta.EachListItem(list, func(o runtimeObject) error {
 			object := o.(client.Object)
