@@ -8,6 +8,7 @@
 //	results     documents in the result store
 //	restore     NodeRestores: settings of nodes that have to be put back
 //	nodes       is a node ready, and is it as it was
+//	state       how far Jobs, Pods and namespaces are
 //	stores      ResultStores: clients, and the condition Available
 //	written     versions of objects that the operator itself has written last
 //	action      what is logged and counted of every change

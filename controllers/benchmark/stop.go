@@ -4,12 +4,9 @@ import (
 	"context"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/controllers/nodes"
+	"storagebench.io/storagebench/controllers/state"
 	"storagebench.io/storagebench/controllers/workers"
 	"storagebench.io/storagebench/internal/status"
 )
@@ -17,10 +14,11 @@ import (
 // stop removes the workers of a run that is not to go on: the benchmark is suspended, its
 // spec asks for another run, or its namespace is being deleted.
 func (r *Reconciler) stop(ctx context.Context, p *pass) (done bool, err error) {
-	terminating, err := r.terminating(ctx, p.Namespace)
+	namespace, err := state.OfNamespace(ctx, r.Client, p.Namespace)
 	if err != nil {
 		return true, err
 	}
+	terminating := namespace == state.NamespaceTerminating
 	if !p.Spec.Suspend && !terminating && p.unchanged() {
 		return false, nil
 	}
@@ -41,12 +39,6 @@ func (r *Reconciler) stop(ctx context.Context, p *pass) (done bool, err error) {
 		return true, nil
 	}
 	return false, nil
-}
-
-func (r *Reconciler) terminating(ctx context.Context, name string) (bool, error) {
-	namespace := &corev1.Namespace{}
-	err := r.Get(ctx, types.NamespacedName{Name: name}, namespace)
-	return err == nil && !namespace.DeletionTimestamp.IsZero(), client.IgnoreNotFound(err)
 }
 
 // removalPatience is how long the removal of a benchmark's objects keeps its nodes from

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"storagebench.io/storagebench/api/v1alpha1"
 )
 
@@ -152,9 +150,4 @@ func failureMessage(f facts) string {
 		said = "the restore left no message"
 	}
 	return fmt.Sprintf("a setting of node %s could not be put back: %s", f.record.Name, said)
-}
-
-// ended reports whether a Pod has ended, or never began and never will.
-func ended(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }

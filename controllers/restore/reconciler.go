@@ -25,6 +25,7 @@ import (
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers/action"
 	"storagebench.io/storagebench/controllers/nodes"
+	"storagebench.io/storagebench/controllers/state"
 	"storagebench.io/storagebench/controllers/written"
 	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/internal/status"
@@ -179,14 +180,17 @@ func (r *Reconciler) lookAtWorker(ctx context.Context, record *v1alpha1.NodeRest
 	if client.IgnoreNotFound(err) != nil {
 		return workerActive, err
 	}
-	over := apierrors.IsNotFound(err) || job.UID != spec.Job.UID || !job.DeletionTimestamp.IsZero() || finished(job)
-	if !over && job.Spec.Suspend != nil && *job.Spec.Suspend && job.Annotations[jobspec.AnnotationComplete] != "" {
+	over := apierrors.IsNotFound(err) || job.UID != spec.Job.UID || !job.DeletionTimestamp.IsZero() || state.JobEnded(job) != ""
+	if !over && state.Suspended(job) && job.Annotations[jobspec.AnnotationComplete] != "" {
 		over = true // parked: it opens the record again when it goes on
 	}
 	if !over {
-		if over, err = r.terminating(ctx, spec.Benchmark.Namespace); err != nil {
+		// No new Pod is admitted to a namespace that is being deleted, or gone.
+		namespace, err := state.OfNamespace(ctx, r.Client, spec.Benchmark.Namespace)
+		if err != nil {
 			return workerActive, err
 		}
+		over = namespace != state.NamespaceThere
 	}
 	if !over && lost(job, spec.Benchmark.UID) {
 		return workerEnding, nil
@@ -200,7 +204,7 @@ func (r *Reconciler) lookAtWorker(ctx context.Context, record *v1alpha1.NodeRest
 	}
 	for i := range pods.Items {
 		owner := metav1.GetControllerOf(&pods.Items[i])
-		if owner != nil && owner.UID == spec.Job.UID && !ended(&pods.Items[i]) {
+		if owner != nil && owner.UID == spec.Job.UID && !state.PodEnded(&pods.Items[i]) {
 			return workerEnding, nil
 		}
 	}
@@ -214,36 +218,14 @@ func lost(job *batchv1.Job, benchmark types.UID) bool {
 	return owner == nil || owner.UID != benchmark || job.Labels[jobspec.LabelManagedBy] != jobspec.ManagedBy
 }
 
-// terminating reports whether a namespace is being deleted: no new Pod is admitted to it.
-func (r *Reconciler) terminating(ctx context.Context, name string) (bool, error) {
-	namespace := &corev1.Namespace{}
-	err := r.Get(ctx, types.NamespacedName{Name: name}, namespace)
-	if apierrors.IsNotFound(err) {
-		return true, nil
-	}
-	return !namespace.DeletionTimestamp.IsZero(), err
-}
-
-func finished(job *batchv1.Job) bool {
-	for _, c := range job.Status.Conditions {
-		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
-			return true
-		}
-	}
-	return false
-}
-
 // lookAtAttempt finds how the restore Job stands, and what it said.
 func (r *Reconciler) lookAtAttempt(ctx context.Context, job *batchv1.Job, f *facts) error {
-	f.attempt = attemptRunning
-	for _, c := range job.Status.Conditions {
-		if c.Status == corev1.ConditionTrue && c.Type == batchv1.JobComplete {
-			f.attempt = attemptSucceeded
-			return nil
-		}
-		if c.Status == corev1.ConditionTrue && c.Type == batchv1.JobFailed {
-			f.attempt = attemptFailed
-		}
+	switch f.attempt = attemptRunning; state.JobEnded(job) {
+	case batchv1.JobComplete:
+		f.attempt = attemptSucceeded
+		return nil
+	case batchv1.JobFailed:
+		f.attempt = attemptFailed
 	}
 	if f.attempt == attemptRunning && f.now.Sub(job.CreationTimestamp.Time) < startPatience {
 		return nil
@@ -252,7 +234,7 @@ func (r *Reconciler) lookAtAttempt(ctx context.Context, job *batchv1.Job, f *fac
 	if err := r.List(ctx, pods, client.InNamespace(r.Namespace), client.MatchingLabels{batchv1.JobNameLabel: job.Name}); err != nil {
 		return err
 	}
-	f.said = said(newest(pods.Items))
+	f.said = said(state.Newest(pods.Items))
 	return nil
 }
 

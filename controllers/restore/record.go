@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -115,15 +114,4 @@ func Views(records []v1alpha1.NodeRestore) []status.Record {
 		views = append(views, status.Record{Node: records[i].Name, Phase: records[i].Status.Phase, Message: records[i].Status.Message})
 	}
 	return views
-}
-
-// newest of Pods, or nil.
-func newest(pods []corev1.Pod) *corev1.Pod {
-	var found *corev1.Pod
-	for i := range pods {
-		if found == nil || found.CreationTimestamp.Before(&pods[i].CreationTimestamp) {
-			found = &pods[i]
-		}
-	}
-	return found
 }

@@ -13,6 +13,7 @@ import (
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers/nodes"
 	"storagebench.io/storagebench/controllers/restore"
+	"storagebench.io/storagebench/controllers/state"
 	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/internal/progress"
 	"storagebench.io/storagebench/internal/trial"
@@ -102,7 +103,7 @@ func (w *Workers) Observe(b *v1alpha1.StorageBenchmark, self trial.Worker, ended
 		}
 	}
 	for i := range seen.Pods {
-		if alive(&seen.Pods[i]) {
+		if !state.PodEnded(&seen.Pods[i]) {
 			out.PodLeft = true
 		}
 	}
@@ -119,7 +120,7 @@ func (w *Workers) Observe(b *v1alpha1.StorageBenchmark, self trial.Worker, ended
 	if out.Job != progress.JobActive {
 		return out
 	}
-	pod := newest(seen.Pods)
+	pod := state.Newest(seen.Pods)
 	switch {
 	case pod != nil && endedByItself(pod):
 		out.Job = progress.JobEnded // the Job says so a second or two later
@@ -127,7 +128,7 @@ func (w *Workers) Observe(b *v1alpha1.StorageBenchmark, self trial.Worker, ended
 		out.PodRunning = true
 	case pod != nil && pod.Status.StartTime == nil || pod != nil && pod.Status.Phase == corev1.PodPending:
 		out.Waiting = now.Sub(pod.CreationTimestamp.Time)
-	case pod != nil && !alive(pod):
+	case pod != nil && state.PodEnded(pod):
 		// It was killed, perhaps after hours, and the Job will make another one.
 		out.Waiting = now.Sub(endOf(pod))
 	case seen.Job.Status.StartTime != nil:
@@ -178,10 +179,6 @@ func (s Seen) ClaimsLeft(now time.Time) bool {
 	return len(s.Claims) > 0 && removedFor(s, now) < claimPatience
 }
 
-func alive(pod *corev1.Pod) bool {
-	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
-}
-
 // endOf is when a Pod that has ended did, or when it was made, if it does not say.
 func endOf(pod *corev1.Pod) time.Time {
 	end := pod.CreationTimestamp.Time
@@ -217,30 +214,15 @@ func jobState(job *batchv1.Job) progress.JobState {
 	case !job.DeletionTimestamp.IsZero():
 		return progress.JobDeleting
 	}
-	for _, c := range job.Status.Conditions {
-		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
-			return progress.JobEnded
-		}
-	}
-	suspended := job.Spec.Suspend != nil && *job.Spec.Suspend
-	switch {
+	switch suspended := state.Suspended(job); {
+	case state.JobEnded(job) != "":
+		return progress.JobEnded
 	case suspended && job.Annotations[jobspec.AnnotationComplete] != "":
 		return progress.JobParked
 	case suspended:
 		return progress.JobPreparing
 	}
 	return progress.JobActive
-}
-
-// Newest of Pods, or nil.
-func newest(pods []corev1.Pod) *corev1.Pod {
-	var found *corev1.Pod
-	for i := range pods {
-		if found == nil || found.CreationTimestamp.Before(&pods[i].CreationTimestamp) {
-			found = &pods[i]
-		}
-	}
-	return found
 }
 
 // Receipt is the newest receipt of a worker's Pods that is one of this worker's, or nil.

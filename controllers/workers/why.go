@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/controllers/state"
 	"storagebench.io/storagebench/internal/progress"
 )
 
@@ -23,14 +24,14 @@ const patience = 8 * time.Second
 
 // Why says what keeps the Pod of a worker's Job from running, or nil if nothing is known.
 func (w *Workers) Why(ctx context.Context, seen Seen, node string) (*progress.Trouble, error) {
-	now, job, pod := w.Clock.Now(), seen.Job, newest(seen.Pods)
+	now, job, pod := w.Clock.Now(), seen.Job, state.Newest(seen.Pods)
 	if pod == nil {
 		if job.Status.StartTime == nil || now.Sub(job.Status.StartTime.Time) < patience {
 			return nil, nil
 		}
 		return w.warning(ctx, job.Namespace, string(job.UID))
 	}
-	if !alive(pod) {
+	if state.PodEnded(pod) {
 		// What its events tell of is over; the Job makes another one, or says why it cannot.
 		if now.Sub(endOf(pod)) < patience {
 			return nil, nil

@@ -128,7 +128,7 @@ var Rules = []Rule{
 		Path: "controllers/benchmark",
 		Own: []string{
 			"api/v1alpha1", "controllers/action", "controllers/admission", "controllers/leases", "controllers/nodes", "controllers/restore",
-			"controllers/results", "controllers/workers", "controllers/written", "internal/jobspec", "internal/plan", "internal/progress", "internal/status", "internal/trial",
+			"controllers/results", "controllers/state", "controllers/workers", "controllers/written", "internal/jobspec", "internal/plan", "internal/progress", "internal/status", "internal/trial",
 		},
 		Foreign: controllerFramework,
 	},
@@ -145,7 +145,7 @@ var Rules = []Rule{
 	{
 		Path: "controllers/workers",
 		Own: []string{
-			"api/v1alpha1", "controllers/action", "controllers/admission", "controllers/nodes", "controllers/restore", "controllers/stores",
+			"api/v1alpha1", "controllers/action", "controllers/admission", "controllers/nodes", "controllers/restore", "controllers/state", "controllers/stores",
 			"internal/jobspec", "internal/progress", "internal/status", "internal/store", "internal/trial",
 		},
 		Foreign: controllerFramework,
@@ -157,7 +157,7 @@ var Rules = []Rule{
 	},
 	{
 		Path:    "controllers/restore",
-		Own:     []string{"api/v1alpha1", "controllers/action", "controllers/nodes", "controllers/written", "internal/jobspec", "internal/status", "internal/trial"},
+		Own:     []string{"api/v1alpha1", "controllers/action", "controllers/nodes", "controllers/state", "controllers/written", "internal/jobspec", "internal/status", "internal/trial"},
 		Foreign: controllerFramework,
 	},
 	{Path: "controllers/nodes", Own: []string{"api/v1alpha1"}, Foreign: controllerFramework},
@@ -166,6 +166,7 @@ var Rules = []Rule{
 		Own:     []string{"api/v1alpha1", "internal/status", "internal/store", "internal/store/s3"},
 		Foreign: controllerFramework,
 	},
+	{Path: "controllers/state", Foreign: controllerFramework},
 	{Path: "controllers/written", Foreign: []string{"k8s.io/apimachinery/pkg/types"}},
 	{Path: "controllers/action", Foreign: append([]string{"github.com/prometheus/client_golang/prometheus"}, controllerFramework...)},
 	{
