@@ -9,6 +9,7 @@
 //	restore     NodeRestores: settings of nodes that have to be put back
 //	nodes       is a node ready, and is it as it was
 //	state       how far Jobs, Pods and namespaces are
+//	fence       do the admission policies hold that bound what the operator may do
 //	stores      ResultStores: clients, and the condition Available
 //	written     versions of objects that the operator itself has written last
 //	action      what is logged and counted of every change

@@ -15,6 +15,7 @@ import (
 	"storagebench.io/storagebench/controllers/action"
 	"storagebench.io/storagebench/controllers/admission"
 	"storagebench.io/storagebench/controllers/benchmark"
+	"storagebench.io/storagebench/controllers/fence"
 	"storagebench.io/storagebench/controllers/leases"
 	"storagebench.io/storagebench/controllers/restore"
 	"storagebench.io/storagebench/controllers/results"
@@ -70,6 +71,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 	// The kinds that are only read, and that nobody is woken by, are watched all the same.
 	if err := watch(ctx, mgr); err != nil {
+		return err
+	}
+	if err := mgr.Add(&fence.Check{Client: mgr.GetClient(), Namespace: o.RestoreNamespace}); err != nil {
 		return err
 	}
 	o.Settings.HostPaths = o.Limits.Host.Paths

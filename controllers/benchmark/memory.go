@@ -22,6 +22,8 @@ type memory struct {
 	writes written.Versions
 	// clearings are since when a benchmark's objects are being removed.
 	clearings map[types.UID]clearing
+	// storesGone are since when the ResultStore of a run has been missing.
+	storesGone map[types.NamespacedName]time.Time
 }
 
 type clearing struct {
@@ -114,6 +116,29 @@ func (m *memory) forget(key types.NamespacedName) {
 	defer m.mu.Unlock()
 	delete(m.waits, key)
 	delete(m.refusals, key)
+	delete(m.storesGone, key)
+}
+
+// storeGone returns for how long the ResultStore of a run has been missing.
+func (m *memory) storeGone(key types.NamespacedName, now time.Time) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.storesGone == nil {
+		m.storesGone = map[types.NamespacedName]time.Time{}
+	}
+	since, ok := m.storesGone[key]
+	if !ok {
+		since = now
+		m.storesGone[key] = now
+	}
+	return now.Sub(since)
+}
+
+// storeFound forgets that a store was missing.
+func (m *memory) storeFound(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.storesGone, key)
 }
 
 // stale reports whether this version is older than our own last write: the cache does not

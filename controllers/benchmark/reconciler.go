@@ -60,13 +60,17 @@ type step func(context.Context, *pass) (done bool, err error)
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
 	b := &v1alpha1.StorageBenchmark{}
 	if err := r.Get(ctx, req.NamespacedName, b); err != nil {
-		if apierrors.IsNotFound(err) {
-			r.memory.forget(req.NamespacedName)
+		if !apierrors.IsNotFound(err) {
+			return ctrl.Result{}, err
 		}
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+		r.memory.forget(req.NamespacedName)
+		return ctrl.Result{}, r.Leases.ReleaseStrays(ctx, req.NamespacedName, "")
 	}
 	if r.memory.writes.After(b.UID, b.ResourceVersion) {
 		return ctrl.Result{RequeueAfter: staleRetry}, nil
+	}
+	if err := r.Leases.ReleaseStrays(ctx, req.NamespacedName, b.UID); err != nil {
+		return ctrl.Result{}, err
 	}
 	p := &pass{StorageBenchmark: b, before: b.DeepCopy()}
 	defer func() { result, err = r.summarize(ctx, p, err) }()

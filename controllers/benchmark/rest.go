@@ -8,13 +8,16 @@ import (
 	"storagebench.io/storagebench/controllers/action"
 )
 
-// rest is all that a finished run needs: its last worker's Job goes, and the benchmark is
-// deleted when its time to live is over.
+// rest is all that a finished run needs: its nodes go to the next, also one on which a Pod
+// that does not answer was left, and the benchmark is deleted when its time to live is over.
 func (r *Reconciler) rest(ctx context.Context, p *pass) (done bool, err error) {
 	if p.Status.Run == nil || p.Status.Run.FinishedAt == nil || !p.unchanged() {
 		return false, nil
 	}
 	r.Workers.Forget(p.UID)
+	if err := r.Leases.ReleaseAll(ctx, p.StorageBenchmark); err != nil {
+		return true, err
+	}
 	if p.Spec.TTLAfterFinished == nil {
 		return true, nil
 	}

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
@@ -25,7 +23,7 @@ import (
 type scene struct {
 	world progress.World
 	plan  results.Plan
-	// store is nil if there is none.
+	// store is nil if there is none, and the run then goes no further (withoutStore).
 	store *v1alpha1.ResultStore
 	seen  map[string]workers.Seen
 	nodes map[string]nodes.View
@@ -37,6 +35,9 @@ func (r *Reconciler) run(ctx context.Context, p *pass) (done bool, err error) {
 	p.outcome.Active = true
 	if err := r.observeStore(ctx, p, s); err != nil {
 		return true, err
+	}
+	if s.store == nil {
+		return true, r.withoutStore(ctx, p)
 	}
 	if s.plan.Plan == nil {
 		return true, r.withoutPlan(ctx, p, s)
@@ -53,7 +54,8 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, s *scene) error {
 	d := progress.Decide(s.world)
 	p.outcome = status.Outcome{Reason: d.Reason, Message: d.Message, Stalled: d.Stalled, Active: !d.Idle, Again: d.Again}
 	status.SetCurrent(p.Status.Run, d.Current, d.Node)
-	if current := s.world.Current(); current != nil && current.PodRunning && current.Name == d.Current && s.store != nil {
+	if current := s.world.Current(); current != nil && current.PodRunning && current.Name == d.Current {
+		r.Workers.Runs(p.StorageBenchmark, current.Name)
 		if n, ok := r.Results.CountStored(ctx, s.store, p.StorageBenchmark, current.Name); ok {
 			status.SetStored(p.Status.Run, n)
 		}
@@ -70,60 +72,6 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, s *scene) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// observeStore finds the run's store and its plan, and what is the matter with them.
-func (r *Reconciler) observeStore(ctx context.Context, p *pass, s *scene) error {
-	rs, failure := &v1alpha1.ResultStore{}, (*trial.Failure)(nil)
-	err := r.Get(ctx, types.NamespacedName{Name: p.Spec.Results.StoreRef.Name}, rs)
-	switch {
-	case apierrors.IsNotFound(err):
-		failure = &trial.Failure{
-			Class: reason.ResultStoreNotFound, Field: "spec.results.storeRef.name",
-			Message: fmt.Sprintf("the ResultStore %s was deleted", p.Spec.Results.StoreRef.Name), Remedy: "create it again",
-		}
-		s.world.StoreGone = true
-	case err != nil:
-		return err
-	default:
-		s.store, failure = rs, admission.StoreTrouble(rs)
-	}
-	if s.store != nil {
-		plan, digest, err := r.Results.Plan(ctx, rs, p.StorageBenchmark)
-		s.plan = plan
-		if err := r.adoptPlan(p, digest, err); err != nil && failure == nil && !errors.As(err, &failure) {
-			return err
-		}
-	}
-	if failure != nil {
-		s.world.StoreTrouble = &progress.Trouble{Reason: string(failure.Class), Message: failure.Error(), MayPass: admission.MayPass(failure)}
-	}
-	return nil
-}
-
-// withoutPlanFor is how long after its timeout a run is kept whose plan cannot be read.
-const withoutPlanFor = 30 * time.Second
-
-// withoutPlan is all that can be done for a run whose plan cannot be read: its workers go on
-// by themselves, and it ends after its timeout, or at once if the plan is another one.
-func (r *Reconciler) withoutPlan(ctx context.Context, p *pass, s *scene) error {
-	run, t := p.Status.Run, s.world.StoreTrouble
-	if t == nil {
-		// Of release 0.1, and none of its workers has begun: start makes the plan.
-		p.outcome = status.Underway(reason.Pending, "the run's plan is made", staleRetry)
-		return nil
-	}
-	p.outcome = status.Outcome{Reason: t.Reason, Message: t.Message, Stalled: !t.MayPass, Active: true, Again: 15 * time.Second}
-	over := run.StartedAt != nil && status.Active(run, r.Clock.Now()) > p.timeout()+withoutPlanFor
-	if t.Reason != reason.PlanTampered && !over {
-		return nil
-	}
-	clean, err := r.clear(ctx, p)
-	if err != nil || !clean {
-		return err
-	}
-	r.finish(p, &trial.Failure{Class: trial.Class(t.Reason), Message: t.Message})
 	return nil
 }
 

@@ -75,6 +75,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			}
 			return ""
 		})), builder.WithPredicates(onlyDeletes)).
+		Watches(&coordinationv1.Lease{}, handler.EnqueueRequestsFromMapFunc(ofLease), builder.WithPredicates(onlyAtStart)).
 		Watches(&v1alpha1.StorageBenchmark{}, r.leftQueue()).
 		Watches(&v1alpha1.NodeRestore{}, handler.EnqueueRequestsFromMapFunc(r.ofRecord)).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.ofNode), builder.WithPredicates(nodes.Changed)).
@@ -106,6 +107,13 @@ var onlyDeletes = predicate.Funcs{
 	UpdateFunc: func(event.UpdateEvent) bool { return false },
 }
 
+// onlyAtStart: the holder of a Lease may have gone while the operator was not there to see it.
+var onlyAtStart = predicate.Funcs{
+	CreateFunc: func(e event.CreateEvent) bool { return e.IsInInitialList },
+	UpdateFunc: func(event.UpdateEvent) bool { return false },
+	DeleteFunc: func(event.DeleteEvent) bool { return false },
+}
+
 // availableChanged: a store's time of the last check changes every minute.
 var availableChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
@@ -124,6 +132,14 @@ var namespaceChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		return predicate.LabelChangedPredicate{}.Update(e) || e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
 	},
+}
+
+// ofLease maps a Lease to its holder, which may be gone.
+func ofLease(_ context.Context, o client.Object) []reconcile.Request {
+	if l, ok := o.(*coordinationv1.Lease); ok && leases.Holder(l).Name != "" {
+		return []reconcile.Request{{NamespacedName: leases.Holder(l)}}
+	}
+	return nil
 }
 
 func ofWorker(_ context.Context, pod client.Object) []reconcile.Request {

@@ -61,6 +61,18 @@ func Identity(b *v1alpha1.StorageBenchmark) string {
 	return fmt.Sprintf("%s/%s/%s", b.Namespace, b.Name, b.UID)
 }
 
+// Holder names the benchmark that holds a Lease; it is empty if the holder is none.
+func Holder(l *coordinationv1.Lease) types.NamespacedName {
+	if l.Spec.HolderIdentity == nil {
+		return types.NamespacedName{}
+	}
+	parts := strings.Split(*l.Spec.HolderIdentity, "/")
+	if len(parts) != 3 {
+		return types.NamespacedName{}
+	}
+	return types.NamespacedName{Namespace: parts[0], Name: parts[1]}
+}
+
 // Held returns the nodes whose Lease is b's.
 func (l *Leases) Held(ctx context.Context, b *v1alpha1.StorageBenchmark) ([]string, error) {
 	held, err := l.held(ctx, b)
@@ -121,19 +133,15 @@ func (l *Leases) get(ctx context.Context, node string) (*coordinationv1.Lease, e
 
 // holder is the benchmark that holds the Lease and still has a use for it, or nil.
 func (l *Leases) holder(ctx context.Context, lease *coordinationv1.Lease) (*v1alpha1.StorageBenchmark, error) {
-	if lease == nil || lease.Spec.HolderIdentity == nil {
-		return nil, nil
-	}
-	parts := strings.Split(*lease.Spec.HolderIdentity, "/")
-	if len(parts) != 3 {
+	if lease == nil || Holder(lease).Name == "" {
 		return nil, nil
 	}
 	b := &v1alpha1.StorageBenchmark{}
-	err := l.Get(ctx, types.NamespacedName{Namespace: parts[0], Name: parts[1]}, b)
+	err := l.Get(ctx, Holder(lease), b)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
-	if err != nil || string(b.UID) != parts[2] || b.Status.Run == nil || b.Status.Run.FinishedAt != nil {
+	if err != nil || Identity(b) != *lease.Spec.HolderIdentity || b.Status.Run == nil || b.Status.Run.FinishedAt != nil {
 		return nil, err
 	}
 	return b, nil
@@ -186,6 +194,24 @@ func (l *Leases) ReleaseAll(ctx context.Context, b *v1alpha1.StorageBenchmark) e
 		}
 	}
 	return err
+}
+
+// ReleaseStrays gives back the nodes of benchmarks that had this name and are gone, without
+// their finalizer or while the operator was not there: all but those of the present one, whose
+// UID is empty if there is none.
+func (l *Leases) ReleaseStrays(ctx context.Context, name types.NamespacedName, present types.UID) error {
+	list := &coordinationv1.LeaseList{}
+	if err := l.List(ctx, list, client.InNamespace(l.Namespace), client.MatchingFields{indexHolder: name.String()}); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		if lease := &list.Items[i]; *lease.Spec.HolderIdentity != name.String()+"/"+string(present) {
+			if err := l.release(ctx, lease); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (l *Leases) release(ctx context.Context, lease *coordinationv1.Lease) error {

@@ -20,10 +20,15 @@ const (
 // Index adds the indexes that this package reads by.
 func Index(ctx context.Context, indexer client.FieldIndexer) error {
 	err := indexer.IndexField(ctx, &coordinationv1.Lease{}, indexHolder, func(o client.Object) []string {
-		if l, ok := o.(*coordinationv1.Lease); ok && l.Spec.HolderIdentity != nil {
-			return []string{*l.Spec.HolderIdentity}
+		l, ok := o.(*coordinationv1.Lease)
+		if !ok || l.Spec.HolderIdentity == nil {
+			return nil
 		}
-		return nil
+		found := []string{*l.Spec.HolderIdentity}
+		if holder := Holder(l); holder.Name != "" {
+			found = append(found, holder.String())
+		}
+		return found
 	})
 	if err != nil {
 		return err

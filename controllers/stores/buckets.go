@@ -24,8 +24,13 @@ const (
 	secretAccessKey = "secretAccessKey"
 )
 
-// errSecret says that the store's Secret is missing or incomplete.
-var errSecret = errors.New("the Secret cannot be used")
+// Errors of a store's Secret.
+var (
+	// errSecret says that it is missing or incomplete.
+	errSecret = errors.New("the Secret cannot be used")
+	// errSecretForbidden says that the operator may not read it, whether it is there or not.
+	errSecretForbidden = errors.New("the operator may not read the Secret")
+)
 
 // Bucket is what the controllers need of a result store.
 type Bucket interface {
@@ -71,10 +76,14 @@ func (b *Buckets) Open(ctx context.Context, rs *v1alpha1.ResultStore) (Bucket, e
 func (b *Buckets) Refresh(ctx context.Context, rs *v1alpha1.ResultStore) (Bucket, error) {
 	secret := &corev1.Secret{}
 	key := types.NamespacedName{Namespace: b.Namespace, Name: rs.Spec.SecretRef.Name}
-	if err := b.Secrets.Get(ctx, key, secret); apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+	switch err := b.Secrets.Get(ctx, key, secret); {
+	case apierrors.IsNotFound(err):
 		b.Forget(rs.Name)
-		return nil, fmt.Errorf("%w: there is no Secret %s in namespace %s that the operator may read", errSecret, key.Name, key.Namespace)
-	} else if err != nil {
+		return nil, fmt.Errorf("%w: there is no Secret %s in namespace %s", errSecret, key.Name, key.Namespace)
+	case apierrors.IsForbidden(err):
+		b.Forget(rs.Name)
+		return nil, fmt.Errorf("%w %s in namespace %s", errSecretForbidden, key.Name, key.Namespace)
+	case err != nil:
 		return nil, fmt.Errorf("reading Secret %s: %w", key, err)
 	}
 	for _, name := range []string{accessKeyID, secretAccessKey} {
@@ -122,6 +131,8 @@ func Trouble(rs *v1alpha1.ResultStore, err error) (why, message string) {
 	switch {
 	case errors.Is(err, errSecret):
 		return reason.SecretNotFound, fmt.Sprintf("spec.secretRef.name: %v; create it with the keys %s and %s", err, accessKeyID, secretAccessKey)
+	case errors.Is(err, errSecretForbidden):
+		return reason.SecretNotFound, fmt.Sprintf("spec.secretRef.name: %v; add %s to the chart's value resultStore.secretNames, or name a Secret that stands there", err, spec.SecretRef.Name)
 	case errors.Is(err, store.ErrNoBucket):
 		return reason.BucketNotFound, fmt.Sprintf("spec.bucket: %s has no bucket %q; create it or correct the name", spec.Endpoint, spec.Bucket)
 	case errors.Is(err, store.ErrCredentials):

@@ -21,6 +21,7 @@ func TestEveryErrorOfAStoreNamesItsFieldAndARemedy(t *testing.T) {
 		want       []string
 	}{
 		{errSecret, reason.SecretNotFound, []string{"spec.secretRef.name", "create it with the keys"}},
+		{errSecretForbidden, reason.SecretNotFound, []string{"spec.secretRef.name", "add keys to the chart's value resultStore.secretNames"}},
 		{store.ErrNoBucket, reason.BucketNotFound, []string{"spec.bucket", "create it or correct"}},
 		{store.ErrCredentials, reason.InvalidCredentials, []string{"spec.secretRef", "correct accessKeyID"}},
 		{store.ErrDenied, reason.AccessDenied, []string{"spec.secretRef", "s3:PutObject"}},

@@ -18,8 +18,10 @@ type retries struct {
 
 type retry struct {
 	failures int
-	until    time.Time
-	trouble  *progress.Trouble
+	// since is when the first of them was.
+	since   time.Time
+	until   time.Time
+	trouble *progress.Trouble
 }
 
 // Between two tries: 5 s, 10 s … 5 min.
@@ -44,8 +46,11 @@ func (r *retries) failed(benchmark types.UID, worker string, now time.Time, t *p
 	if r.all[benchmark] == nil {
 		r.all[benchmark] = map[string]retry{}
 	}
-	n := r.all[benchmark][worker].failures
-	r.all[benchmark][worker] = retry{failures: n + 1, until: now.Add(min(firstRetry<<min(n, 10), lastRetry)), trouble: t}
+	was := r.all[benchmark][worker]
+	if was.failures == 0 {
+		was.since = now
+	}
+	r.all[benchmark][worker] = retry{failures: was.failures + 1, since: was.since, until: now.Add(min(firstRetry<<min(was.failures, 10), lastRetry)), trouble: t}
 }
 
 func (r *retries) forget(benchmark types.UID, worker string) {

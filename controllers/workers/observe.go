@@ -114,6 +114,7 @@ func (w *Workers) Observe(b *v1alpha1.StorageBenchmark, self trial.Worker, ended
 		out.RemovedFor = max(out.RemovedFor, w.left.of(b.UID, self.Name, now))
 	}
 	retry := w.retries.get(b.UID, self.Name)
+	out.Last = retry.trouble
 	if left := retry.until.Sub(now); left > 0 {
 		out.RetryIn, out.Trouble = left, retry.trouble
 	}

@@ -60,14 +60,34 @@ func (w *Workers) Start(ctx context.Context, o Order) error {
 	return w.putAside(o.Benchmark, o.Worker.Name, err)
 }
 
+// refusalPatience is how long a refusal counts as one that may pass by itself: while a release
+// is upgraded, the operator and the admission policies that name its image change one after
+// the other.
+const refusalPatience = 45 * time.Second
+
 // putAside remembers why a worker did not start.
 func (w *Workers) putAside(b *v1alpha1.StorageBenchmark, worker string, err error) error {
 	if apierrors.IsConflict(err) {
 		return err
 	}
+	first := w.retries.get(b.UID, worker).since
+	if apierrors.IsForbidden(err) && (first.IsZero() || w.Clock.Now().Sub(first) < refusalPatience) {
+		err = mayPass(err)
+	}
 	out := status.Failure(err)
 	w.retries.failed(b.UID, worker, w.Clock.Now(), &progress.Trouble{Reason: out.Reason, Message: out.Message, MayPass: !out.Stalled})
 	return err
+}
+
+// mayPass marks a failure as one that may pass without anybody's help.
+func mayPass(err error) error {
+	failure, ok := errors.AsType[*trial.Failure](err)
+	if !ok {
+		return err
+	}
+	marked := *failure
+	marked.Err = errors.Join(failure.Err, status.ErrMayPass)
+	return &marked
 }
 
 // make makes the Job, and what it owns.
@@ -166,6 +186,9 @@ func (w *Workers) Park(ctx context.Context, b *v1alpha1.StorageBenchmark, worker
 	w.retries.failed(b.UID, worker, w.Clock.Now(), &why)
 	return nil
 }
+
+// Runs forgets what kept a worker from running: its Pod runs.
+func (w *Workers) Runs(b *v1alpha1.StorageBenchmark, worker string) { w.retries.forget(b.UID, worker) }
 
 // Discard deletes a worker's Job, which will be made again.
 func (w *Workers) Discard(ctx context.Context, job *batchv1.Job) error {

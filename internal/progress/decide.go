@@ -107,7 +107,7 @@ func Decide(w World) Decision {
 	}
 	d := advance(w, current)
 	d.Current, d.Node = current.Name, current.Node
-	d.Actions = append(withdraw(w, current), d.Actions...)
+	d.Actions = slices.Concat(withdraw(w, current), releaseAllBut(w, current.Node), d.Actions)
 	return d
 }
 
@@ -134,19 +134,19 @@ func advance(w World, current *Worker) Decision {
 
 // begin starts a worker whose node can be used, when the node is this benchmark's.
 func begin(w World, current *Worker) Decision {
-	actions := releaseAllBut(w, current.Node)
 	if w.StoreTrouble != nil {
 		// Others may use the node while this one waits.
-		return Decision{Actions: releaseAllBut(w, ""), Reason: w.StoreTrouble.Reason, Message: w.StoreTrouble.Message, Stalled: !w.StoreTrouble.MayPass, Again: pollWaiting}
+		return Decision{Actions: release(w, current.Node), Reason: w.StoreTrouble.Reason, Message: w.StoreTrouble.Message, Stalled: !w.StoreTrouble.MayPass, Again: pollWaiting}
 	}
 	if current.Job == JobMissing && current.Remains && current.RemovedFor <= removalGrace {
 		// Its new objects would have the names of the old ones, and its new Pod would measure
 		// next to the old one.
-		return Decision{Actions: actions, Reason: reason.Starting, Message: "waiting until what is left of worker " + current.Name + ", whose Job was deleted, is removed", Again: pollStarting}
+		return Decision{Reason: reason.Starting, Message: "waiting until what is left of worker " + current.Name + ", whose Job was deleted, is removed", Again: pollStarting}
 	}
 	if w.Claim.Busy {
-		return Decision{Actions: actions, Reason: reason.Queued, Message: queueMessage(current.Node, w.Claim), Idle: true, Again: pollQueued}
+		return Decision{Reason: reason.Queued, Message: queueMessage(current.Node, w.Claim), Idle: true, Again: pollQueued}
 	}
+	var actions []Action
 	if !w.Claim.Mine {
 		actions = append(actions, Action{Verb: Acquire, Node: current.Node})
 	}
@@ -155,24 +155,38 @@ func begin(w World, current *Worker) Decision {
 		verb = Resume
 	}
 	actions = append(actions, Action{Verb: verb, Worker: current.Name})
-	return Decision{Actions: actions, Reason: reason.Starting, Message: "starting worker " + current.Name, Again: pollStarting}
+	d := Decision{Actions: actions, Reason: reason.Starting, Message: "starting worker " + current.Name, Again: pollStarting}
+	return d.stillIn(current.Last)
 }
 
 // waitForPod waits for a Pod that does not run yet. A node is not kept for long for one
 // that cannot start.
 func waitForPod(w World, current *Worker) Decision {
 	d := Decision{Reason: reason.Starting, Message: "waiting for the Pod of worker " + current.Name, Again: pollStarting}
+	d = d.stillIn(current.Last)
 	grace := slowStartGrace
 	if t := current.Trouble; t != nil {
 		d.Reason, d.Message = t.Reason, t.Message
+		d.Stalled = d.Stalled && !t.MayPass
 		grace = startGrace
 	}
 	if current.Waiting >= grace {
-		d.Stalled = current.Trouble != nil && !current.Trouble.MayPass
-		d.Actions = []Action{{Verb: Park, Worker: current.Name, Reason: d.Reason, Message: d.Message}}
-		for _, node := range w.Held {
-			d.Actions = append(d.Actions, Action{Verb: Release, Node: node})
+		if t := current.Trouble; t != nil {
+			d.Stalled = !t.MayPass
 		}
+		d.Actions = []Action{{Verb: Park, Worker: current.Name, Reason: d.Reason, Message: d.Message}}
+		if slices.Contains(w.Held, current.Node) {
+			d.Actions = append(d.Actions, Action{Verb: Release, Node: current.Node})
+		}
+	}
+	return d
+}
+
+// stillIn keeps saying what the last try failed for, until it is seen to be over: a try that
+// goes the way of the last one changes nothing for whoever reads the conditions.
+func (d Decision) stillIn(last *Trouble) Decision {
+	if last != nil {
+		d.Reason, d.Message, d.Stalled = last.Reason, last.Message, !last.MayPass
 	}
 	return d
 }
@@ -278,7 +292,7 @@ func timedOut(w World) Decision {
 		case measuring && over < settleGrace:
 			d.Message += ": waiting for worker " + worker.Name + " to store what it measured"
 			d.Current, d.Node = worker.Name, worker.Node
-		case ran && w.StoreTrouble != nil && over < w.storePatience():
+		case ran && w.StoreTrouble != nil && over < storeGrace:
 			d.Reason, d.Message = w.StoreTrouble.Reason, d.Message+", and the results cannot be read: "+w.StoreTrouble.Message
 			d.Current, d.Node = worker.Name, worker.Node
 		case ran && w.StoreTrouble == nil:
@@ -299,16 +313,8 @@ func timedOut(w World) Decision {
 	return d
 }
 
-// storePatience is how long after the timeout the results are waited for.
-func (w World) storePatience() time.Duration {
-	if w.StoreGone {
-		return settleGrace / 3
-	}
-	return storeGrace
-}
-
 func conclude(w World) Decision {
-	if w.StoreTrouble != nil && w.Active < w.Timeout+w.storePatience() {
+	if w.StoreTrouble != nil && w.Active < w.Timeout+storeGrace {
 		return Decision{Actions: releaseAllBut(w, ""), Reason: w.StoreTrouble.Reason, Message: w.StoreTrouble.Message, Stalled: !w.StoreTrouble.MayPass, Again: pollWaiting}
 	}
 	return Decision{
@@ -324,12 +330,20 @@ func conclude(w World) Decision {
 func releaseAllBut(w World, keep string) []Action {
 	var actions []Action
 	for _, node := range w.Held {
-		left := slices.ContainsFunc(w.Workers, func(worker Worker) bool { return worker.Node == node && worker.PodLeft })
-		if node != keep && !left {
-			actions = append(actions, Action{Verb: Release, Node: node})
+		if node != keep {
+			actions = append(actions, release(w, node)...)
 		}
 	}
 	return actions
+}
+
+// release gives a node back, if it is ours and no Pod is left on it.
+func release(w World, node string) []Action {
+	left := slices.ContainsFunc(w.Workers, func(worker Worker) bool { return worker.Node == node && worker.PodLeft })
+	if left || !slices.Contains(w.Held, node) {
+		return nil
+	}
+	return []Action{{Verb: Release, Node: node}}
 }
 
 func queueMessage(node string, c Claim) string {

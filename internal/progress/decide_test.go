@@ -136,6 +136,33 @@ func TestDecide(t *testing.T) {
 			want:       []Action{{Verb: Acquire, Node: "a"}, {Verb: Resume, Worker: "fast.a"}},
 			wantReason: reason.Starting, wantCurrent: "fast.a",
 		},
+		"when it is tried again, what it failed for is said until it runs": {
+			change:     func(w *World) { w.Started = true; w.Workers[0].Job, w.Workers[0].Last = JobParked, noImage },
+			want:       []Action{{Verb: Acquire, Node: "a"}, {Verb: Resume, Worker: "fast.a"}},
+			wantReason: "ImagePullFailed", wantStalled: true, wantCurrent: "fast.a", says: "no such image",
+		},
+		"also while its Pod waits and nothing is known of it yet": {
+			change: func(w *World) {
+				begun(w)
+				w.Workers[0].Job, w.Workers[0].Last, w.Workers[0].Waiting = JobActive, noImage, time.Second
+			},
+			wantReason: "ImagePullFailed", wantStalled: true, wantCurrent: "fast.a", says: "no such image",
+		},
+		"another trouble at the next try is another matter, and may pass": {
+			change: func(w *World) {
+				begun(w)
+				w.Workers[0].Job, w.Workers[0].Last, w.Workers[0].Waiting = JobActive, noImage, time.Second
+				w.Workers[0].Trouble = &Trouble{Reason: "VolumeNotReady", Message: "mounting", MayPass: true}
+			},
+			wantReason: "VolumeNotReady", wantCurrent: "fast.a",
+		},
+		"a worker that measures has no trouble, whatever it had": {
+			change: func(w *World) {
+				begun(w)
+				w.Workers[0].Job, w.Workers[0].PodRunning, w.Workers[0].Last = JobActive, true, noImage
+			},
+			wantReason: reason.Running, wantCurrent: "fast.a",
+		},
 		"not more than three workers are parked: each keeps its volume": {
 			change: func(w *World) {
 				begun(w)
@@ -185,6 +212,15 @@ func TestDecide(t *testing.T) {
 			},
 			want:       []Action{{Verb: Discard, Worker: "fast.a"}, {Verb: Acquire, Node: "b"}, {Verb: Start, Worker: "fast.b"}},
 			wantReason: reason.Starting, wantCurrent: "fast.b",
+		},
+		"a node that was kept for a dead Pod is given back when that is gone, whatever is measured meanwhile": {
+			change: func(w *World) {
+				begun(w)
+				w.Held = []string{"a", "b"}
+				w.Workers[0].Job, w.Workers[0].PodRunning = JobActive, true
+			},
+			want:       []Action{{Verb: Release, Node: "b"}},
+			wantReason: reason.Running, wantCurrent: "fast.a",
 		},
 		"nodes that are being restored are waited for": {
 			change: func(w *World) {

@@ -32,7 +32,9 @@ type simWorker struct {
 	podSince  time.Time
 	deletedAt time.Time
 	trouble   *Trouble
-	retryAt   time.Time
+	// last is the trouble of the last try, until the Pod runs.
+	last    *Trouble
+	retryAt time.Time
 }
 
 // sim is a cluster in which a run is carried out, step by step, while things go wrong.
@@ -48,7 +50,7 @@ type sim struct {
 	started bool
 	tuned   bool
 	store   *Trouble
-	// storeGone: it was deleted, and does not come back.
+	// storeGone: it does not come back.
 	storeGone bool
 	// calm: nothing goes wrong any more, and what was away is back.
 	calm      bool
@@ -72,7 +74,7 @@ func newSim(t *testing.T, seed uint64) *sim {
 
 // world is what the controllers would observe.
 func (s *sim) world() World {
-	w := World{Started: s.started, Active: s.active, Timeout: s.timeout, StoreTrouble: s.store, StoreGone: s.storeGone}
+	w := World{Started: s.started, Active: s.active, Timeout: s.timeout, StoreTrouble: s.store}
 	for _, x := range s.workers {
 		n := s.nodes[x.node]
 		o := Worker{Name: x.name, Node: x.node, Ended: x.ended, Job: x.job, PodLeft: x.pod > 0, PodRunning: x.pod == 2 && x.job == JobActive, NodeState: NodeReady}
@@ -86,6 +88,7 @@ func (s *sim) world() World {
 		if x.job == JobDeleting || x.job == JobMissing && x.pod > 0 {
 			o.RemovedFor = s.now.Sub(x.deletedAt)
 		}
+		o.Last = x.last
 		if left := x.retryAt.Sub(s.now); left > 0 {
 			o.RetryIn, o.Trouble = left, x.trouble
 		}
@@ -176,6 +179,7 @@ func (s *sim) carryOut(a Action) {
 	case Park:
 		x.job, x.retryAt = JobParked, s.now.Add(time.Duration(5+s.r.IntN(60))*time.Second)
 		x.trouble = &Trouble{Reason: a.Reason, Message: a.Message}
+		x.last = x.trouble
 		if s.nodes[x.node].ready {
 			x.pod = 0
 		}
@@ -212,6 +216,7 @@ func (s *sim) begin(a Action, x *simWorker) {
 	s.started = true
 	if !s.calm && s.r.IntN(8) == 0 { // it is refused: quota, a policy
 		x.trouble, x.retryAt = &Trouble{Reason: "PodRejected", Message: "quota"}, s.now.Add(time.Duration(5+s.r.IntN(60))*time.Second)
+		x.last = x.trouble
 		n.holder = 0
 		return
 	}
@@ -273,7 +278,7 @@ func (s *sim) cluster() {
 		case x.job == JobActive && x.pod == 0 && s.r.IntN(2) == 0:
 			x.pod = 1
 		case x.job == JobActive && x.pod == 1 && (x.trouble == nil || x.trouble.MayPass) && s.r.IntN(2) == 0:
-			x.pod, x.trouble = 2, nil
+			x.pod, x.trouble, x.last = 2, nil, nil
 		case x.job == JobActive && x.pod == 1 && s.calm:
 			x.trouble = nil
 		case x.job == JobActive && x.pod == 2 && s.r.IntN(6) == 0:
@@ -326,7 +331,7 @@ func (s *sim) faults() {
 	case k < 8 && !s.storeGone:
 		s.store = nil
 	case k == 9 && s.r.IntN(5) == 0:
-		s.store, s.storeGone = &Trouble{Reason: "ResultStoreNotFound", Message: "deleted"}, true
+		s.store, s.storeGone = &Trouble{Reason: "StoreUnavailable", Message: "no bucket"}, true
 	}
 }
 
@@ -427,7 +432,7 @@ func TestATimeoutEndsARunThatNothingElseWould(t *testing.T) {
 				}
 			}
 			if seed%3 == 2 && s.started {
-				s.store, s.storeGone = &Trouble{Reason: "ResultStoreNotFound", Message: "deleted"}, true
+				s.store, s.storeGone = &Trouble{Reason: "StoreUnavailable", Message: "no bucket"}, true
 			}
 		}
 		for !s.concluded {

@@ -51,6 +51,8 @@ type Worker struct {
 	PodRunning bool
 	// Trouble is what keeps the Pod from running, if anything.
 	Trouble *Trouble
+	// Last is the trouble of the last try to start it, if that failed and it has not run since.
+	Last *Trouble
 	// Waiting is for how long the Pod has been wanted and has not run.
 	Waiting time.Duration
 	// RetryIn is how long a parked worker, or one that could not be made, stays aside.
@@ -95,8 +97,6 @@ type World struct {
 	Claim Claim
 	// StoreTrouble is why the result store takes nothing, or nil.
 	StoreTrouble *Trouble
-	// StoreGone: there is no store that results could be read from, now or later.
-	StoreGone bool
 }
 
 // parkedAtOnce is how many workers may be parked: each keeps its volume.

@@ -167,6 +167,7 @@ var Rules = []Rule{
 		Foreign: controllerFramework,
 	},
 	{Path: "controllers/state", Foreign: controllerFramework},
+	{Path: "controllers/fence", Foreign: controllerFramework},
 	{Path: "controllers/written", Foreign: []string{"k8s.io/apimachinery/pkg/types"}},
 	{Path: "controllers/action", Foreign: append([]string{"github.com/prometheus/client_golang/prometheus"}, controllerFramework...)},
 	{

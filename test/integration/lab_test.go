@@ -391,7 +391,7 @@ func (l *lab) nothingLeft() {
 func (l *lab) leaseHolder(node string) string {
 	l.t.Helper()
 	lease := newLease(node)
-	err := api.Get(l.ctx, client.ObjectKeyFromObject(lease), lease)
+	err := l.api.Get(l.ctx, client.ObjectKeyFromObject(lease), lease)
 	if apierrors.IsNotFound(err) {
 		return ""
 	}

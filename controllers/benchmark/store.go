@@ -1,0 +1,100 @@
+package benchmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/controllers/admission"
+	"storagebench.io/storagebench/internal/progress"
+	"storagebench.io/storagebench/internal/status"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// observeStore finds the run's store and its plan, and what is the matter with them. The
+// scene has no store if the ResultStore was deleted.
+func (r *Reconciler) observeStore(ctx context.Context, p *pass, s *scene) error {
+	rs := &v1alpha1.ResultStore{}
+	err := r.Get(ctx, types.NamespacedName{Name: p.Spec.Results.StoreRef.Name}, rs)
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	r.memory.storeFound(client.ObjectKeyFromObject(p.StorageBenchmark))
+	failure := admission.StoreTrouble(rs)
+	s.store = rs
+	plan, digest, err := r.Results.Plan(ctx, rs, p.StorageBenchmark)
+	s.plan = plan
+	if err := r.adoptPlan(p, digest, err); err != nil && failure == nil && !errors.As(err, &failure) {
+		return err
+	}
+	if failure != nil {
+		s.world.StoreTrouble = &progress.Trouble{Reason: string(failure.Class), Message: failure.Error(), MayPass: admission.MayPass(failure)}
+	}
+	return nil
+}
+
+// storeGonePatience is how long a ResultStore may be gone that is replaced: deleted, and
+// created again. After it, the nodes are given back.
+const storeGonePatience = 20 * time.Second
+
+// withoutStore ends a run whose ResultStore was deleted: nobody can read what its workers
+// upload. A run that has not begun loses nothing, so it waits for the store, and holds
+// nothing meanwhile.
+func (r *Reconciler) withoutStore(ctx context.Context, p *pass) error {
+	name := p.Spec.Results.StoreRef.Name
+	failure := &trial.Failure{
+		Class: reason.ResultStoreNotFound, Field: "spec.results.storeRef.name",
+		Message: fmt.Sprintf("the ResultStore %s was deleted", name), Remedy: "create it again",
+	}
+	begun := p.Status.Run.StartedAt != nil
+	if left := storeGonePatience - r.memory.storeGone(client.ObjectKeyFromObject(p.StorageBenchmark), r.Clock.Now()); left > 0 {
+		if begun {
+			failure.Remedy = fmt.Sprintf("unless it is created again within %s, the run ends", storeGonePatience)
+		}
+		p.outcome = status.Outcome{Reason: string(failure.Class), Message: failure.Error(), Active: true, Again: left}
+		return nil
+	}
+	p.outcome = status.Outcome{Reason: string(failure.Class), Message: failure.Error(), Stalled: true}
+	clean, err := r.clear(ctx, p)
+	if err != nil || !clean {
+		p.outcome.Again = poll
+		return err
+	}
+	if begun {
+		failure.Message += " while the run needed it"
+		failure.Remedy = "create it again, then change spec.runID to run again"
+		r.finish(p, failure)
+	}
+	return nil
+}
+
+// withoutPlanFor is how long after its timeout a run is kept whose plan cannot be read.
+const withoutPlanFor = 30 * time.Second
+
+// withoutPlan is all that can be done for a run whose plan cannot be read: its workers go on
+// by themselves, and it ends after its timeout, or at once if the plan is another one.
+func (r *Reconciler) withoutPlan(ctx context.Context, p *pass, s *scene) error {
+	run, t := p.Status.Run, s.world.StoreTrouble
+	if t == nil {
+		// Of release 0.1, and none of its workers has begun: start makes the plan.
+		p.outcome = status.Underway(reason.Pending, "the run's plan is made", staleRetry)
+		return nil
+	}
+	p.outcome = status.Outcome{Reason: t.Reason, Message: t.Message, Stalled: !t.MayPass, Active: true, Again: 15 * time.Second}
+	over := run.StartedAt != nil && status.Active(run, r.Clock.Now()) > p.timeout()+withoutPlanFor
+	if t.Reason != reason.PlanTampered && !over {
+		return nil
+	}
+	clean, err := r.clear(ctx, p)
+	if err != nil || !clean {
+		return err
+	}
+	r.finish(p, &trial.Failure{Class: trial.Class(t.Reason), Message: t.Message})
+	return nil
+}
