@@ -24,12 +24,12 @@ func (r *Reconciler) remove(ctx context.Context, p *pass) (done bool, err error)
 		p.gone = true
 		return true, nil
 	}
-	clean, err := r.clear(ctx, p)
-	if err == nil && clean {
-		clean, err = r.noJobIsLeft(ctx, p)
+	left, err := r.clear(ctx, p)
+	if err == nil && left == "" {
+		left, err = r.jobLeft(ctx, p)
 	}
-	if err != nil || !clean {
-		p.outcome = status.Underway(reason.Deleting, "removing the benchmark's Jobs and volumes", poll)
+	if err != nil || left != "" {
+		p.outcome = status.Underway(reason.Deleting, "removing the benchmark's Jobs and volumes: waiting for "+left, poll)
 		return true, err
 	}
 	before := p.DeepCopy()
@@ -43,19 +43,19 @@ func (r *Reconciler) remove(ctx context.Context, p *pass) (done bool, err error)
 	return true, err
 }
 
-// noJobIsLeft asks past the cache, which may not know the last Job yet: it is the last
-// chance to delete it.
-func (r *Reconciler) noJobIsLeft(ctx context.Context, p *pass) (bool, error) {
+// jobLeft asks past the cache, which may not know the last Job yet: it is the last chance to
+// delete it.
+func (r *Reconciler) jobLeft(ctx context.Context, p *pass) (string, error) {
 	jobs := &batchv1.JobList{}
 	if err := r.Live.List(ctx, jobs, client.InNamespace(p.Namespace), client.MatchingLabels{jobspec.LabelBenchmark: p.Name}); err != nil {
-		return false, err
+		return "", err
 	}
 	for i := range jobs.Items {
 		if job := &jobs.Items[i]; metav1.IsControlledBy(job, p) {
-			return false, r.Workers.Discard(ctx, job)
+			return "Job " + job.Name, r.Workers.Discard(ctx, job)
 		}
 	}
-	return true, nil
+	return "", nil
 }
 
 // protect adds the finalizer before anything is made.

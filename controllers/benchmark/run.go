@@ -120,7 +120,9 @@ func (r *Reconciler) observeWorkers(ctx context.Context, p *pass, s *scene) erro
 			}
 			s.nodes[self.Node] = node
 		}
-		s.world.Workers = append(s.world.Workers, r.Workers.Observe(p.StorageBenchmark, self, ended.Has(i), seen, &node))
+		worker := r.Workers.Observe(p.StorageBenchmark, self, ended.Has(i), seen, &node)
+		worker.Unrecorded = worker.Job == progress.JobActive && node.Record == nil && s.plan.SetsTunables()
+		s.world.Workers = append(s.world.Workers, worker)
 	}
 	if s.world.Held, err = r.Leases.Held(ctx, p.StorageBenchmark); err != nil {
 		return err
@@ -152,6 +154,12 @@ func (r *Reconciler) act(ctx context.Context, p *pass, s *scene, a progress.Acti
 		return r.Workers.Park(ctx, p.StorageBenchmark, a.Worker, job, progress.Trouble{Reason: a.Reason, Message: a.Message, MayPass: !p.outcome.Stalled})
 	case progress.Discard:
 		return r.Workers.Discard(ctx, job)
+	case progress.Record:
+		self, _, err := s.plan.Worker(a.Worker)
+		if err != nil {
+			return err
+		}
+		return r.Workers.Record(ctx, workers.Order{Benchmark: p.StorageBenchmark, Plan: s.plan.Plan, Worker: self, NodeUID: s.nodes[self.Node].UID}, job)
 	case progress.CleanUp:
 		return r.Workers.Remove(ctx, p.StorageBenchmark, a.Worker, job)
 	case progress.Settle, progress.Abandon:

@@ -2,6 +2,9 @@ package benchmark
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"storagebench.io/storagebench/api/reason"
@@ -22,9 +25,9 @@ func (r *Reconciler) stop(ctx context.Context, p *pass) (done bool, err error) {
 	if !p.Spec.Suspend && !terminating && p.unchanged() {
 		return false, nil
 	}
-	clean, err := r.clear(ctx, p)
-	if err != nil || !clean {
-		p.outcome = status.Underway(reason.Pending, "removing the Jobs and volumes of the last run", poll)
+	left, err := r.clear(ctx, p)
+	if err != nil || left != "" {
+		p.outcome = status.Underway(reason.Pending, "removing the Jobs and volumes of the last run: waiting for "+left, poll)
 		return true, err
 	}
 	if p.Status.Run != nil {
@@ -46,51 +49,58 @@ func (r *Reconciler) stop(ctx context.Context, p *pass) (done bool, err error) {
 // finalizer or grace period, or is a Pod that somebody else made look like a worker's.
 const removalPatience = 2 * time.Minute
 
-// clear deletes the Jobs of every run of the benchmark. It returns true when they and what
-// they own are gone, but for what is left on nodes that do not answer, and the nodes have
-// been given back. The nodes are given back after a while even if something stays.
-func (r *Reconciler) clear(ctx context.Context, p *pass) (clean bool, err error) {
+// clear deletes the Jobs of every run of the benchmark. It says what of them is left, but for
+// what is on nodes that do not answer; when that is nothing, the nodes have been given back.
+// They are given back after a while even if something stays.
+func (r *Reconciler) clear(ctx context.Context, p *pass) (left string, err error) {
 	all, err := r.Workers.Of(ctx, p.StorageBenchmark, "")
 	if err != nil {
-		return false, err
+		return "", err
 	}
-	clean = true
-	for _, seen := range all {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		seen := all[name]
+		what, err := r.leftOnNode(ctx, seen)
+		if err != nil {
+			return "", err
+		}
 		if seen.Job != nil {
-			clean = false
 			if err := r.Workers.Discard(ctx, seen.Job); err != nil {
-				return false, err
+				return "", err
+			}
+			if what == "" {
+				what = "Job " + seen.Job.Name
 			}
 		}
-		if left, err := r.leftOnNode(ctx, seen); err != nil {
-			return false, err
-		} else if left {
-			clean = false
+		if left == "" {
+			left = what
 		}
 	}
-	if !clean {
+	if left != "" {
 		if r.memory.clearing(p.UID, p.Generation, r.Clock.Now()) < removalPatience {
-			return false, nil
+			return left, nil
 		}
-		return false, r.Leases.ReleaseAll(ctx, p.StorageBenchmark)
+		return left, r.Leases.ReleaseAll(ctx, p.StorageBenchmark)
 	}
 	r.memory.cleared(p.UID)
 	r.Workers.Forget(p.UID)
-	return true, r.Leases.ReleaseAll(ctx, p.StorageBenchmark)
+	return "", r.Leases.ReleaseAll(ctx, p.StorageBenchmark)
 }
 
-// leftOnNode reports whether a Pod of a worker is still there on a node that answers, or its
-// volume is still being removed and no Pod holds it up.
-func (r *Reconciler) leftOnNode(ctx context.Context, seen workers.Seen) (bool, error) {
+// leftOnNode names a Pod of a worker that is still there on a node that answers, or its
+// volume, if that is still being removed and no Pod holds it up.
+func (r *Reconciler) leftOnNode(ctx context.Context, seen workers.Seen) (string, error) {
 	for i := range seen.Pods {
 		pod := &seen.Pods[i]
 		if pod.Spec.NodeName == "" {
-			return true, nil
+			return "Pod " + pod.Name, nil
 		}
 		node, err := nodes.Look(ctx, r.Client, pod.Spec.NodeName)
 		if err != nil || node.Ready {
-			return true, err
+			return fmt.Sprintf("Pod %s on node %s to end", pod.Name, pod.Spec.NodeName), err
 		}
 	}
-	return len(seen.Pods) == 0 && seen.Job == nil && seen.ClaimsLeft(r.Clock.Now()), nil
+	if len(seen.Pods) == 0 && seen.Job == nil && seen.ClaimsLeft(r.Clock.Now()) {
+		return "the volume of claim " + seen.Claims[0].Name, nil
+	}
+	return "", nil
 }

@@ -61,8 +61,8 @@ func (r *Reconciler) withoutStore(ctx context.Context, p *pass) error {
 		return nil
 	}
 	p.outcome = status.Outcome{Reason: string(failure.Class), Message: failure.Error(), Stalled: true}
-	clean, err := r.clear(ctx, p)
-	if err != nil || !clean {
+	left, err := r.clear(ctx, p)
+	if err != nil || left != "" {
 		p.outcome.Again = poll
 		return err
 	}
@@ -91,8 +91,8 @@ func (r *Reconciler) withoutPlan(ctx context.Context, p *pass, s *scene) error {
 	if t.Reason != reason.PlanTampered && !over {
 		return nil
 	}
-	clean, err := r.clear(ctx, p)
-	if err != nil || !clean {
+	left, err := r.clear(ctx, p)
+	if err != nil || left != "" {
 		return err
 	}
 	r.finish(p, &trial.Failure{Class: trial.Class(t.Reason), Message: t.Message})

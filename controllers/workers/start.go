@@ -141,17 +141,8 @@ func claimOf(o Order, job *batchv1.Job) *corev1.PersistentVolumeClaim {
 
 // letGo writes the node's record, if the worker changes settings, and then starts the Job.
 func (w *Workers) letGo(ctx context.Context, o Order, job *batchv1.Job) error {
-	if o.Plan.SetsTunables() {
-		err := w.Records.Open(ctx, o.Worker.Node, v1alpha1.NodeRestoreSpec{
-			NodeUID:   o.NodeUID,
-			Benchmark: v1alpha1.BenchmarkReference{Namespace: o.Benchmark.Namespace, Name: o.Benchmark.Name, UID: o.Benchmark.UID},
-			Run:       o.Plan.Run, Worker: o.Worker.Name,
-			Job:      v1alpha1.JobReference{Name: job.Name, UID: job.UID},
-			Settings: admission.Settings(o.Plan),
-		})
-		if err != nil {
-			return err
-		}
+	if err := w.Record(ctx, o, job); err != nil {
+		return err
 	}
 	before := job.DeepCopy()
 	if job.Annotations == nil {
@@ -160,6 +151,20 @@ func (w *Workers) letGo(ctx context.Context, o Order, job *batchv1.Job) error {
 	job.Annotations[jobspec.AnnotationComplete] = "true"
 	job.Spec.Suspend = new(false)
 	return action.Done(ctx, "let-go", job, w.Patch(ctx, job, client.MergeFrom(before)))
+}
+
+// Record writes the record of the worker's node, if the worker changes settings.
+func (w *Workers) Record(ctx context.Context, o Order, job *batchv1.Job) error {
+	if !o.Plan.SetsTunables() {
+		return nil
+	}
+	return w.Records.Open(ctx, o.Worker.Node, v1alpha1.NodeRestoreSpec{
+		NodeUID:   o.NodeUID,
+		Benchmark: v1alpha1.BenchmarkReference{Namespace: o.Benchmark.Namespace, Name: o.Benchmark.Name, UID: o.Benchmark.UID},
+		Run:       o.Plan.Run, Worker: o.Worker.Name,
+		Job:      v1alpha1.JobReference{Name: job.Name, UID: job.UID},
+		Settings: admission.Settings(o.Plan),
+	})
 }
 
 // Resume lets a parked Job go again.

@@ -3,6 +3,7 @@ package workers
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -130,6 +131,10 @@ func (w *Workers) unprovisioned(ctx context.Context, claim *corev1.PersistentVol
 	}, nil
 }
 
+// ownGone matches what the kubelet says of a plan or a grant that is not there: the operator
+// makes both before it lets a Job go.
+var ownGone = regexp.MustCompile(`(configmap|secret) "[^"]+" not found`)
+
 // warning returns the newest warning event about an object as trouble, or nil.
 func (w *Workers) warning(ctx context.Context, namespace, uid string) (*progress.Trouble, error) {
 	return w.events.of(uid, w.Clock.Now(), func() (*progress.Trouble, error) { return w.readWarning(ctx, namespace, uid) })
@@ -152,10 +157,12 @@ func (w *Workers) readWarning(ctx context.Context, namespace, uid string) (*prog
 		return nil, nil
 	}
 	message := fmt.Sprintf("%s %s: %s: %s", last.InvolvedObject.Kind, last.InvolvedObject.Name, last.Reason, strings.TrimSpace(last.Message))
-	switch last.Reason {
-	case "FailedCreate":
+	switch {
+	case last.Reason == "FailedMount" && ownGone.MatchString(last.Message):
+		return &progress.Trouble{Reason: reason.VolumeNotReady, Message: message + "; somebody has deleted it, and the worker's Job is made again", MayPass: true, Remake: true}, nil
+	case last.Reason == "FailedCreate":
 		return &progress.Trouble{Reason: reason.PodRejected, Message: message + "; make the namespace's quota, policies and Pod Security level allow it"}, nil
-	case "FailedScheduling":
+	case last.Reason == "FailedScheduling":
 		return &progress.Trouble{Reason: reason.PodUnschedulable, Message: message + "; change spec.placement or make room"}, nil
 	default:
 		return &progress.Trouble{Reason: reason.VolumeNotReady, Message: message + "; see to the target, its StorageClass and the node"}, nil

@@ -30,6 +30,8 @@ const (
 	Settle Verb = "Settle"
 	// Abandon records that the worker has ended, without reading anything, for Reason.
 	Abandon Verb = "Abandon"
+	// Record writes the record of the worker's node again, which somebody has deleted.
+	Record Verb = "Record"
 	// CleanUp deletes the worker's Job and with it all that the Job owns.
 	CleanUp Verb = "CleanUp"
 	// Conclude folds the workers' summaries and records the end of the run.
@@ -126,10 +128,27 @@ func advance(w World, current *Worker) Decision {
 	if current.NodeState == NodeAway {
 		return Decision{Reason: reason.NodeAway, Message: fmt.Sprintf("node %s of worker %s is not ready; waiting for it", current.Node, current.Name), Again: pollWaiting}
 	}
-	if current.PodRunning {
-		return Decision{Reason: reason.Running, Message: "worker " + current.Name + " is measuring", Again: pollRunning}
+	d := Decision{Reason: reason.Running, Message: "worker " + current.Name + " is measuring", Again: pollRunning}
+	if !current.PodRunning {
+		d = waitForPod(w, current)
 	}
-	return waitForPod(w, current)
+	if len(d.Actions) == 0 { // it is neither parked nor discarded
+		d.Actions = claimAgain(w, current)
+	}
+	return d
+}
+
+// claimAgain takes the node's Lease again, and writes its record again, if somebody has
+// deleted them under a worker that is there.
+func claimAgain(w World, current *Worker) []Action {
+	var actions []Action
+	if !w.Claim.Mine && !w.Claim.Busy {
+		actions = append(actions, Action{Verb: Acquire, Node: current.Node})
+	}
+	if current.Unrecorded {
+		actions = append(actions, Action{Verb: Record, Worker: current.Name})
+	}
+	return actions
 }
 
 // begin starts a worker whose node can be used, when the node is this benchmark's.
@@ -169,6 +188,10 @@ func waitForPod(w World, current *Worker) Decision {
 		d.Reason, d.Message = t.Reason, t.Message
 		d.Stalled = d.Stalled && !t.MayPass
 		grace = startGrace
+		if t.Remake {
+			d.Actions = []Action{{Verb: Discard, Worker: current.Name}}
+			return d
+		}
 	}
 	if current.Waiting >= grace {
 		if t := current.Trouble; t != nil {

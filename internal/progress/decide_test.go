@@ -222,6 +222,32 @@ func TestDecide(t *testing.T) {
 			want:       []Action{{Verb: Release, Node: "b"}},
 			wantReason: reason.Running, wantCurrent: "fast.a",
 		},
+		"a Lease and a record that somebody deletes under a worker are written again": {
+			change: func(w *World) {
+				begun(w)
+				w.Held, w.Claim = nil, Claim{}
+				w.Workers[0].Job, w.Workers[0].PodRunning, w.Workers[0].Unrecorded = JobActive, true, true
+			},
+			want:       []Action{{Verb: Acquire, Node: "a"}, {Verb: Record, Worker: "fast.a"}},
+			wantReason: reason.Running, wantCurrent: "fast.a",
+		},
+		"a Lease that another benchmark has taken meanwhile stays its own": {
+			change: func(w *World) {
+				begun(w)
+				w.Held, w.Claim = nil, Claim{Busy: true}
+				w.Workers[0].Job, w.Workers[0].PodRunning = JobActive, true
+			},
+			wantReason: reason.Running, wantCurrent: "fast.a",
+		},
+		"a Job whose plan or grant was deleted is made again": {
+			change: func(w *World) {
+				begun(w)
+				w.Workers[0].Job = JobActive
+				w.Workers[0].Trouble = &Trouble{Reason: "VolumeNotReady", Message: "secret not found", MayPass: true, Remake: true}
+			},
+			want:       []Action{{Verb: Discard, Worker: "fast.a"}},
+			wantReason: "VolumeNotReady", wantCurrent: "fast.a",
+		},
 		"nodes that are being restored are waited for": {
 			change: func(w *World) {
 				for i := range w.Workers {

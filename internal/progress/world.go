@@ -57,6 +57,8 @@ type Worker struct {
 	Waiting time.Duration
 	// RetryIn is how long a parked worker, or one that could not be made, stays aside.
 	RetryIn time.Duration
+	// Unrecorded: it may change settings, and its node's record is gone.
+	Unrecorded bool
 	// NodeState is known of the workers that have not ended.
 	NodeState NodeState
 	// AwayFor is how long the node has been away.
@@ -70,6 +72,8 @@ type Trouble struct {
 	Reason  string
 	Message string
 	MayPass bool
+	// Remake: what the Job mounts was deleted, and only a new Job gets it again.
+	Remake bool
 }
 
 // Claim is how a node's Lease stands, as this benchmark sees it.
