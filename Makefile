@@ -102,7 +102,7 @@ test-e2e: deploy ## Run benchmarks on the cluster (CLUSTER=local or current), si
 
 .PHONY: test-faults
 test-faults: export NODES := $(or $(NODES),5)
-test-faults: deploy build ## Kill everything that can die while settings are changed, and count what stays changed
+test-faults: deploy build ## Kill everything that can die while settings are changed, and count what stays changed or wedged
 	@hack/test-faults
 
 .PHONY: test-attacks

@@ -21,6 +21,7 @@ import (
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/controllers/action"
 	"storagebench.io/storagebench/controllers/leases"
 	"storagebench.io/storagebench/controllers/nodes"
 	"storagebench.io/storagebench/internal/jobspec"
@@ -83,7 +84,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&storagev1.StorageClass{}, ofReason(reason.StorageClassNotFound)).
 		Watches(&v1alpha1.TunablePolicy{}, ofReason(reason.TunableNotPermitted), changed).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.ofNamespace), builder.WithPredicates(namespaceChanged)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 8}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 8, RateLimiter: action.Retries()}).
 		Complete(r)
 }
 

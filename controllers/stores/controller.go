@@ -11,10 +11,12 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/controllers/action"
 	"storagebench.io/storagebench/internal/status"
 )
 
@@ -37,6 +39,7 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.ResultStore{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WithOptions(controller.Options{RateLimiter: action.Retries()}).
 		Complete(r)
 }
 

@@ -268,6 +268,18 @@ func (l *lab) pod(worker string) *corev1.Pod {
 	return nil
 }
 
+// atEnd deletes objects when the test has ended, if they are still there.
+func (l *lab) atEnd(objects ...client.Object) {
+	l.t.Helper()
+	l.t.Cleanup(func() {
+		for _, o := range objects {
+			if err := api.Delete(context.Background(), o); client.IgnoreNotFound(err) != nil {
+				l.t.Error(err)
+			}
+		}
+	})
+}
+
 // kill ends Pods at once, as a crash would.
 func (l *lab) kill(namespace string, labels map[string]string) {
 	l.t.Helper()

@@ -24,11 +24,11 @@ var operatorPods = map[string]string{"app.kubernetes.io/name": "storagebench"}
 
 func TestTheOperatorIsKilledAndTheSettingsArePutBack(t *testing.T) {
 	l, device, before := newTunedLab(t, alone)
+	b := l.benchmark("operator", tuned(device, 3))
 	kill := func(when string) {
 		l.kill(operatorNamespace, operatorPods)
-		faults.Injected(t, "the operator is killed "+when)
+		l.met("the operator is killed "+when, b)
 	}
-	b := l.benchmark("operator", tuned(device, 3))
 	l.eventually("the node is on record", func() error {
 		records := &v1alpha1.NodeRestoreList{}
 		if err := api.List(l.ctx, records); err != nil {
@@ -95,7 +95,7 @@ func TestAKubeletIsKilledAndTheSettingsArePutBack(t *testing.T) {
 			b := l.benchmark("kubelet", tuned(device, 2))
 			l.changed(device, before)
 			l.failNode(l.node, flags...)
-			faults.Injected(t, name)
+			l.met(name, b)
 			l.ended(b, reason.Finished)
 			l.asBefore(b, device, before)
 			l.nothingLeft()
@@ -113,10 +113,10 @@ func TestANodeIsAwayWhenTheSettingsAreToBePutBack(t *testing.T) {
 	l.changed(device, before)
 	t.Cleanup(func() { cluster(t, "node-start", node) })
 	cluster(t, "node-stop", node)
-	faults.Injected(t, "the node is away when its benchmark is deleted")
 	if err := api.Delete(l.ctx, b); err != nil {
 		t.Fatal(err)
 	}
+	l.met("the node is away when its benchmark is deleted", b)
 	l.eventually("the benchmark is gone, and the node's record says that the node is away", func() error {
 		if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); client.IgnoreNotFound(err) != nil || err == nil {
 			return fmt.Errorf("%v %+v", err, b.Status.Conditions)
@@ -144,7 +144,7 @@ func TestANamespaceIsDeletedAndTheSettingsArePutBack(t *testing.T) {
 	if err := api.Delete(l.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: l.namespace}}); err != nil {
 		t.Fatal(err)
 	}
-	faults.Injected(t, "the namespace is deleted")
+	l.met("the namespace is deleted", b)
 	l.gone(b)
 	faults.Compare(t, before, readQueue(t, device))
 	l.nothingLeft()
@@ -155,7 +155,8 @@ func TestTwoBenchmarksWantTheSettingsOfOneNode(t *testing.T) {
 	l, device, before := newTunedLab(t)
 	first := l.benchmark("first", tuned(device, 2))
 	second := l.benchmark("second", tuned(device, 2))
-	faults.Injected(t, "two benchmarks on one node")
+	l.met("two benchmarks on one node", first)
+	l.notWedged(second)
 	l.ended(first, reason.Finished)
 	l.ended(second, reason.Finished)
 	l.asBefore(first, device, before)
@@ -181,7 +182,7 @@ func TestAValueThatTheKernelRefusesChangesNoSettings(t *testing.T) {
 		tuned(device, 1)(s)
 		s.Variants[1].Tunables[1].Value = v1alpha1.Text("10240") // more than a disk without a scheduler takes
 	})
-	faults.Injected(t, "the kernel refuses a value")
+	l.met("the kernel refuses a value", b)
 	says(t, l.ended(b, reason.TunableNotApplied).Message, "spec.variants[no-flush].tunables")
 	faults.Compare(t, before, readQueue(t, device))
 	if c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionTunablesRestored); c == nil || c.Status != metav1.ConditionTrue {

@@ -139,7 +139,7 @@ func TestTheSettingsOfAWorkerThatIsKilledArePutBack(t *testing.T) {
 	for stored := 1; stored <= 2; stored++ {
 		l.measuring(b, l.worker("disk"), stored)
 		l.kill(l.namespace, map[string]string{jobspec.LabelBenchmark: b.Name})
-		faults.Injected(t, "a worker's Pod is killed")
+		l.met("a worker's Pod is killed", b)
 	}
 	l.ended(b, reason.Finished)
 	l.asBefore(b, device, before)
@@ -157,7 +157,7 @@ func TestDeletionInMidRunPutsTheSettingsBackFirst(t *testing.T) {
 	if err := api.Delete(l.ctx, b); err != nil {
 		t.Fatal(err)
 	}
-	faults.Injected(t, "a benchmark is deleted in mid-run")
+	l.met("a benchmark is deleted in mid-run", b)
 	l.gone(b)
 	faults.Compare(t, before, readQueue(t, device))
 	l.nothingLeft()

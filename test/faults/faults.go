@@ -22,6 +22,13 @@ func LeftChanged(tb testing.TB, setting, before, now string) {
 	note(tb, "changed", fmt.Sprintf("%s %q %q", setting, before, now))
 }
 
+// Wedged counts a benchmark that neither ends nor says what it waits for, and fails the test.
+func Wedged(tb testing.TB, benchmark, why string) {
+	tb.Helper()
+	tb.Errorf("%s is wedged: %s", benchmark, why)
+	note(tb, "wedged", fmt.Sprintf("%s %q", benchmark, why))
+}
+
 // Compare counts what differs in settings, by their names.
 func Compare(tb testing.TB, before, now map[string]string) {
 	tb.Helper()

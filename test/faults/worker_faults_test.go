@@ -23,10 +23,7 @@ var patience = wait.Patience{Every: 2 * time.Millisecond, AtMost: 2 * time.Minut
 // A worker is killed at each step, the first, second and third time that it comes
 // there: each is at another of the three settings.
 func TestAWorkerIsKilledAtEachStep(t *testing.T) {
-	for _, step := range []journal.Step{
-		journal.BeforeJournal, journal.AfterJournal, journal.AfterWrite, journal.AfterApply,
-		journal.BeforeRestore, journal.AfterMark, journal.AfterRestore, journal.AfterCompanions, journal.BeforeDrop, journal.AfterDrop,
-	} {
+	for _, step := range steps {
 		for n := 1; n <= 3; n++ {
 			t.Run(fmt.Sprintf("%s %d", step, n), func(t *testing.T) {
 				b := newBed(t)

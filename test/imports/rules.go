@@ -163,7 +163,7 @@ var Rules = []Rule{
 	{Path: "controllers/nodes", Own: []string{"api/v1alpha1"}, Foreign: controllerFramework},
 	{
 		Path:    "controllers/stores",
-		Own:     []string{"api/v1alpha1", "internal/status", "internal/store", "internal/store/s3"},
+		Own:     []string{"api/v1alpha1", "controllers/action", "internal/status", "internal/store", "internal/store/s3"},
 		Foreign: controllerFramework,
 	},
 	{Path: "controllers/state", Foreign: controllerFramework},
@@ -236,6 +236,7 @@ var Rules = []Rule{
 		Foreign: []string{"k8s.io/", "sigs.k8s.io/controller-runtime"},
 	},
 	{Path: "test/wait", Own: []string{"api/v1alpha1"}, Foreign: append([]string{"sigs.k8s.io/controller-runtime/pkg/client"}, kubernetesTypes...)},
+	{Path: "test/faults", Own: []string{"api/reason", "api/v1alpha1"}, Foreign: kubernetesTypes},
 	{Path: "test/turns"},
 	{Path: "test/..."},
 }
