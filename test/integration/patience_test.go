@@ -10,6 +10,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -28,14 +29,16 @@ func TestWhatIsWaitedForAndForHowLong(t *testing.T) {
 	th := openTheatre(t)
 	t.Run("waits", func(t *testing.T) {
 		for name, play := range map[string]func(*stage){
-			"a store that is deleted in mid-run ends the run":           storeDeletedInMidRun,
-			"a store that is replaced in mid-run does not":              storeReplaced,
-			"a run that has not begun waits for its store":              storeDeletedInTheQueue,
-			"a run that is over keeps no node":                          deadNodeAfterTheRun,
-			"a benchmark that went without its finalizer keeps no node": goneWithoutItsFinalizer,
-			"a trouble is said until it is over":                        parkedAgain,
-			"a refusal by a policy is tried again before it stalls":     refusedForAMoment,
-			"a refusal that stays stalls":                               refusedForGood,
+			"a store that is deleted in mid-run ends the run":              storeDeletedInMidRun,
+			"a store that is replaced in mid-run does not":                 storeReplaced,
+			"a run that has not begun waits for its store":                 storeDeletedInTheQueue,
+			"a run that is over keeps no node":                             deadNodeAfterTheRun,
+			"a benchmark that went without its finalizer keeps no node":    goneWithoutItsFinalizer,
+			"a trouble is said until it is over":                           parkedAgain,
+			"a refusal by a policy is tried again before it stalls":        refusedForAMoment,
+			"a record and a Lease that somebody deletes are written again": recordDeleted,
+			"a Job whose grant somebody deletes is made again":             grantDeleted,
+			"a refusal that stays stalls":                                  refusedForGood,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -256,6 +259,43 @@ func refusedForGood(s *stage) {
 	s.says(reason.PodRejected, true, "quota")
 	if holder := s.holder(); holder != "" {
 		s.t.Errorf("the node is held by %s", holder)
+	}
+}
+
+func recordDeleted(s *stage) {
+	s.measuring()
+	was := &v1alpha1.NodeRestore{}
+	s.must(s.api.Get(s.ctx, types.NamespacedName{Name: s.nodes[0]}, was))
+	s.must(s.api.Delete(s.ctx, was))
+	s.must(s.api.DeleteAllOf(s.ctx, &coordinationv1.Lease{}, client.InNamespace(operatorNamespace), client.MatchingFields{"metadata.name": "node-" + s.nodes[0]}))
+	s.settle()
+	now := &v1alpha1.NodeRestore{}
+	s.must(s.api.Get(s.ctx, types.NamespacedName{Name: s.nodes[0]}, now))
+	if now.Spec.Job != was.Spec.Job || len(now.Spec.Settings) != len(was.Spec.Settings) {
+		s.t.Errorf("the record was %+v and is %+v", was.Spec, now.Spec)
+	}
+	if s.holder() == "" {
+		s.t.Error("the node is free while its worker measures")
+	}
+	s.says(reason.Running, false)
+}
+
+func grantDeleted(s *stage) {
+	running(func(*stage) {})(s, s.seeded())
+	job := s.job()
+	pod := s.pod(job, corev1.PodStatus{Phase: corev1.PodPending})
+	s.must(s.api.Create(s.ctx, &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: s.namespace, Name: "mount"},
+		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: s.namespace, Name: pod.Name, UID: pod.UID},
+		Type:           corev1.EventTypeWarning, Reason: "FailedMount", LastTimestamp: metav1.NewTime(s.clock.Now()),
+		Message: "MountVolume.SetUp failed for volume \"grant\" : secret \"" + job.Name + "\" not found",
+	}))
+	s.step(15 * time.Second)
+	s.settle()
+	s.collect()
+	s.settle()
+	if again := s.job(); again.UID == job.UID {
+		s.t.Errorf("the Job was not made again: %+v", s.benchmark().Status.Conditions)
 	}
 }
 
