@@ -63,7 +63,8 @@ func (r *retries) forget(benchmark types.UID, worker string) {
 	delete(r.all[benchmark], worker)
 }
 
-// leftovers remembers since when something of a worker has been left after its end. What
+// leftovers remembers since when something of a worker has been left after its end, or without
+// a Job that the operator finds: somebody may have taken the labels off that. What
 // objects say of themselves does not tell: a Pod that only looks like the worker's need not be
 // on its way out, and one whose grace period is ten years is.
 type leftovers struct {
@@ -87,6 +88,13 @@ func (l *leftovers) of(benchmark types.UID, worker string, now time.Time) time.D
 		l.all[benchmark][worker] = now
 	}
 	return now.Sub(since)
+}
+
+// gone forgets a worker of which nothing is left.
+func (l *leftovers) gone(benchmark types.UID, worker string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.all[benchmark], worker)
 }
 
 func (l *leftovers) forget(benchmark types.UID) {

@@ -110,8 +110,10 @@ func (w *Workers) Observe(b *v1alpha1.StorageBenchmark, self trial.Worker, ended
 	answers := node == nil || node.Ready
 	out.Remains = answers && (out.PodLeft || seen.Job == nil && len(seen.Claims) > 0)
 	out.RemovedFor = removedFor(seen, now)
-	if ended && out.Remains {
+	if out.Remains && (ended || seen.Job == nil) {
 		out.RemovedFor = max(out.RemovedFor, w.left.of(b.UID, self.Name, now))
+	} else {
+		w.left.gone(b.UID, self.Name)
 	}
 	retry := w.retries.get(b.UID, self.Name)
 	out.Last = retry.trouble

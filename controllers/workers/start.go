@@ -234,10 +234,28 @@ func (w *Workers) inTheWay(ctx context.Context, b *v1alpha1.StorageBenchmark, jo
 	if !metav1.IsControlledBy(existing, b) {
 		return refused(job, err)
 	}
-	if existing.DeletionTimestamp.IsZero() && jobState(existing) == progress.JobPreparing {
-		_ = w.delete(ctx, "discard", existing) // the cache does not know it yet
+	if existing.Labels[jobspec.LabelManagedBy] != jobspec.ManagedBy {
+		return &trial.Failure{
+			Class:   reason.PodRejected,
+			Message: fmt.Sprintf("somebody has taken the label %s=%s from Job %s in namespace %s, and the operator may no longer delete it", jobspec.LabelManagedBy, jobspec.ManagedBy, existing.Name, existing.Namespace),
+			Remedy:  "delete the Job", Err: err,
+		}
 	}
-	return &trial.Failure{Class: reason.Starting, Message: "an earlier Job of the worker is being removed", Err: errors.Join(err, status.ErrMayPass)}
+	// The cache does not know it yet, or does not know any more whose it is.
+	if jobState(existing) == progress.JobPreparing || !sameLabels(existing, job) {
+		_ = w.delete(ctx, "discard", existing)
+	}
+	return &trial.Failure{Class: reason.Starting, Message: "waiting until Job " + existing.Name + ", an earlier one of the worker, is removed", Err: errors.Join(err, status.ErrMayPass)}
+}
+
+// sameLabels reports whether a Job has the labels by which the operator finds its own.
+func sameLabels(existing, made *batchv1.Job) bool {
+	for name, value := range made.Labels {
+		if existing.Labels[name] != value {
+			return false
+		}
+	}
+	return true
 }
 
 // refused turns the API server's refusal of an object into what the user reads: quota,

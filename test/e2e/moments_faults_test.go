@@ -38,9 +38,10 @@ var moments = map[string]func(*upset) (goOn func()){
 	"before its Pod starts":               (*upset).waitsForItsPod,
 	"with a setting changed":              (*upset).hasChanged,
 	"while its node waits to be restored": (*upset).waitsForRestore,
-	"while it is deleted, and its node waits to be restored": func(u *upset) func() {
-		goOn := u.waitsForRestore()
-		u.do(api.Delete(u.ctx, u.b))
+	"while it is deleted": func(u *upset) func() {
+		goOn := u.refuseRestores(admissionv1.Create)
+		u.hasChanged()
+		u.do(api.Delete(u.ctx, u.b)) // its Pod takes a moment to end
 		return goOn
 	},
 }
@@ -62,10 +63,17 @@ var mishaps = map[string]func(*upset){
 	"its status is wiped": func(u *upset) {
 		u.do(api.Status().Patch(u.ctx, u.b, client.RawPatch(types.MergePatchType, []byte(`{"status":null}`))))
 	},
+	"the labels of its Jobs are changed": func(u *upset) {
+		jobs := &batchv1.JobList{}
+		u.do(api.List(u.ctx, jobs, client.InNamespace(u.namespace)))
+		for i := range jobs.Items {
+			u.do(api.Patch(u.ctx, &jobs.Items[i], client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"storagebench.io/run":"other"}}}`))))
+		}
+	},
 	"its finalizer is taken away": func(u *upset) {
 		u.do(api.Patch(u.ctx, u.b, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))
 	},
-	"it is deleted": func(u *upset) { u.do(api.Delete(u.ctx, u.b)) },
+	"it is deleted, or once more": func(u *upset) { u.do(api.Delete(u.ctx, u.b)) },
 	"it is suspended, and goes on": func(u *upset) {
 		u.do(api.Patch(u.ctx, u.b, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspend":true}}`))))
 		u.notWedged(u.b)
@@ -73,24 +81,16 @@ var mishaps = map[string]func(*upset){
 	},
 }
 
-// faultsAt says which mishaps come at which moment: all of them would take half an hour.
-var faultsAt = map[string][]string{
-	"before its Pod starts":                                  {"its Jobs are deleted", "its grants and plans are deleted, and its Pods", "its status is wiped", "it is deleted"},
-	"with a setting changed":                                 {"its Jobs are deleted", "its grants and plans are deleted, and its Pods", "the Lease of its node is deleted", "its status is wiped", "its finalizer is taken away", "it is suspended, and goes on"},
-	"while its node waits to be restored":                    {"its Pods are deleted without grace", "its status is wiped", "its finalizer is taken away", "it is suspended, and goes on"},
-	"while it is deleted, and its node waits to be restored": {"the Lease of its node is deleted", "its finalizer is taken away"},
-}
-
 func TestSettingsAreBackWheneverAFaultComes(t *testing.T) {
 	t.Parallel()
-	for moment, names := range faultsAt {
-		for _, name := range names {
+	for moment, reach := range moments {
+		for name, strike := range mishaps {
 			t.Run(moment+": "+name, func(t *testing.T) {
 				t.Parallel()
 				u := &upset{}
 				u.lab, u.device, u.before = newTunedLab(t)
-				goOn := moments[moment](u)
-				mishaps[name](u)
+				goOn := reach(u)
+				strike(u)
 				goOn()
 				u.met(name+" "+moment, u.b)
 				u.over(u.b, u.device, u.before)

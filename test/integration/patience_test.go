@@ -22,6 +22,7 @@ import (
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers/fence"
+	"storagebench.io/storagebench/internal/jobspec"
 )
 
 // What the operator waits for, how long, and what it holds meanwhile.
@@ -29,16 +30,18 @@ func TestWhatIsWaitedForAndForHowLong(t *testing.T) {
 	th := openTheatre(t)
 	t.Run("waits", func(t *testing.T) {
 		for name, play := range map[string]func(*stage){
-			"a store that is deleted in mid-run ends the run":              storeDeletedInMidRun,
-			"a store that is replaced in mid-run does not":                 storeReplaced,
-			"a run that has not begun waits for its store":                 storeDeletedInTheQueue,
-			"a run that is over keeps no node":                             deadNodeAfterTheRun,
-			"a benchmark that went without its finalizer keeps no node":    goneWithoutItsFinalizer,
-			"a trouble is said until it is over":                           parkedAgain,
-			"a refusal by a policy is tried again before it stalls":        refusedForAMoment,
-			"a record and a Lease that somebody deletes are written again": recordDeleted,
-			"a Job whose grant somebody deletes is made again":             grantDeleted,
-			"a refusal that stays stalls":                                  refusedForGood,
+			"a store that is deleted in mid-run ends the run":               storeDeletedInMidRun,
+			"a store that is replaced in mid-run does not":                  storeReplaced,
+			"a run that has not begun waits for its store":                  storeDeletedInTheQueue,
+			"a run that is over keeps no node":                              deadNodeAfterTheRun,
+			"a benchmark that went without its finalizer keeps no node":     goneWithoutItsFinalizer,
+			"a trouble is said until it is over":                            parkedAgain,
+			"a refusal by a policy is tried again before it stalls":         refusedForAMoment,
+			"a record and a Lease that somebody deletes are written again":  recordDeleted,
+			"a Job whose grant somebody deletes is made again":              grantDeleted,
+			"a Job that lost the operator's label is said to be in the way": labelTaken,
+			"a Job that lost another label is made again":                   otherLabelTaken,
+			"a refusal that stays stalls":                                   refusedForGood,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -293,6 +296,53 @@ func grantDeleted(s *stage) {
 	s.step(15 * time.Second)
 	s.settle()
 	s.collect()
+	s.settle()
+	if again := s.job(); again.UID == job.UID {
+		s.t.Errorf("the Job was not made again: %+v", s.benchmark().Status.Conditions)
+	}
+}
+
+// relabel plays a tenant who takes a label off the Job of the worker.
+func (s *stage) relabel(label string) *batchv1.Job {
+	s.t.Helper()
+	with(func(_ *stage, spec *v1alpha1.StorageBenchmarkSpec) { spec.Targets = spec.Targets[:1] })(s, s.seeded())
+	s.settle()
+	job := s.job()
+	delete(job.Labels, label)
+	s.must(s.api.Update(s.ctx, job))
+	patience.For(s.t, "the cache has the Job without its label", func() error {
+		cached := &batchv1.Job{}
+		err := s.cache.Get(s.ctx, client.ObjectKeyFromObject(job), cached)
+		if apierrors.IsNotFound(err) || err == nil && cached.Labels[label] == "" {
+			return nil
+		}
+		return errNotYet(err)
+	})
+	return job
+}
+
+func labelTaken(s *stage) {
+	job := s.relabel(jobspec.LabelManagedBy)
+	s.settle()
+	s.step(3 * time.Minute)
+	s.settle()
+	s.step(time.Minute)
+	s.settle()
+	s.says(reason.PodRejected, true, job.Name, jobspec.LabelManagedBy, "delete the Job")
+	s.removeJob(job)
+	s.collect()
+	s.step(6 * time.Minute)
+	s.settle()
+	s.says(reason.Starting, false)
+}
+
+func otherLabelTaken(s *stage) {
+	job := s.relabel(jobspec.LabelRun)
+	for range 3 { // its claim is waited for, then it is found to be in the way
+		s.settle()
+		s.collect()
+		s.step(3 * time.Minute)
+	}
 	s.settle()
 	if again := s.job(); again.UID == job.UID {
 		s.t.Errorf("the Job was not made again: %+v", s.benchmark().Status.Conditions)

@@ -299,7 +299,7 @@ func (s *stage) caughtUp() {
 			options []client.ListOption
 		}{
 			{&v1alpha1.StorageBenchmarkList{}, []client.ListOption{client.InNamespace(s.namespace)}},
-			{&batchv1.JobList{}, []client.ListOption{client.InNamespace(s.namespace)}},
+			{&batchv1.JobList{}, []client.ListOption{client.InNamespace(s.namespace), client.MatchingLabels{jobspec.LabelManagedBy: jobspec.ManagedBy}}},
 			{&corev1.PodList{}, []client.ListOption{client.InNamespace(s.namespace)}},
 			{&corev1.PersistentVolumeClaimList{}, []client.ListOption{client.InNamespace(s.namespace)}},
 			{&batchv1.JobList{}, []client.ListOption{client.InNamespace(restoreNamespace)}},
@@ -406,7 +406,7 @@ func (s *stage) collect() {
 	for i := range jobs.Items {
 		owners[jobs.Items[i].UID] = true
 	}
-	for _, list := range []client.ObjectList{&corev1.PodList{}, &corev1.PersistentVolumeClaimList{}} {
+	for _, list := range []client.ObjectList{&corev1.PodList{}, &corev1.PersistentVolumeClaimList{}, &corev1.ConfigMapList{}, &corev1.SecretList{}} {
 		s.must(s.api.List(s.ctx, list, client.InNamespace(s.namespace)))
 		s.must(meta.EachListItem(list, func(o runtimeObject) error {
 			object := o.(client.Object)
