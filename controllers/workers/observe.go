@@ -2,6 +2,7 @@ package workers
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -102,19 +103,7 @@ func (w *Workers) Observe(b *v1alpha1.StorageBenchmark, self trial.Worker, ended
 			out.AwayFor = time.Hour // there is no such node
 		}
 	}
-	for i := range seen.Pods {
-		if !state.PodEnded(&seen.Pods[i]) {
-			out.PodLeft = true
-		}
-	}
-	answers := node == nil || node.Ready
-	out.Remains = answers && (out.PodLeft || seen.Job == nil && len(seen.Claims) > 0)
-	out.RemovedFor = removedFor(seen, now)
-	if out.Remains && (ended || seen.Job == nil) {
-		out.RemovedFor = max(out.RemovedFor, w.left.of(b.UID, self.Name, now))
-	} else {
-		w.left.gone(b.UID, self.Name)
-	}
+	w.observeLeft(b, &out, seen, node == nil || node.Ready)
 	retry := w.retries.get(b.UID, self.Name)
 	out.Last = retry.trouble
 	if left := retry.until.Sub(now); left > 0 {
@@ -138,6 +127,19 @@ func (w *Workers) Observe(b *v1alpha1.StorageBenchmark, self trial.Worker, ended
 		out.Waiting = now.Sub(seen.Job.Status.StartTime.Time)
 	}
 	return out
+}
+
+// observeLeft finds what is left of a worker besides its Job, on a node that answers or not.
+func (w *Workers) observeLeft(b *v1alpha1.StorageBenchmark, out *progress.Worker, seen Seen, answers bool) {
+	now := w.Clock.Now()
+	out.PodLeft = slices.ContainsFunc(seen.Pods, func(pod corev1.Pod) bool { return !state.PodEnded(&pod) })
+	out.Remains = answers && (out.PodLeft || seen.Job == nil && len(seen.Claims) > 0)
+	out.RemovedFor = removedFor(seen, now)
+	if out.Remains && (out.Ended || seen.Job == nil) {
+		out.RemovedFor = max(out.RemovedFor, w.left.of(b.UID, out.Name, now))
+	} else {
+		w.left.gone(b.UID, out.Name)
+	}
 }
 
 // nodeState: a node with a record is being restored, unless it is that of this Job.

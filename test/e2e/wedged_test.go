@@ -31,9 +31,10 @@ func (l *lab) met(what string, b *v1alpha1.StorageBenchmark) {
 // notWedged counts a benchmark as wedged that stays silent.
 func (l *lab) notWedged(b *v1alpha1.StorageBenchmark) {
 	l.t.Helper()
-	reasons, why := faults.Reasons(l.t), ""
+	reasons := faults.Reasons(l.t)
 	for deadline := time.Now().Add(wedgedAfter); ; time.Sleep(patience.Every) {
-		if why = l.silent(b, reasons); why == "" {
+		why := l.silent(b, reasons)
+		if why == "" {
 			return
 		}
 		if time.Now().After(deadline) {
