@@ -137,9 +137,12 @@ type Measurement struct {
 	Raw *Object `json:"raw,omitempty"`
 	// RawOutput is the tool's own output, which the runner stores apart.
 	RawOutput []byte `json:"-"`
-	// EngineCPU is CPU time of the runner's process that the engine used to measure:
-	// that of an engine which is no program of its own.
+	// EngineCPU is CPU time of the process that the engine runs in which the engine used
+	// to measure: that of an engine which is no program of its own.
 	EngineCPU time.Duration `json:"-"`
+	// Elapsed is how long the engine ran, if it ran in a process of its own, whose start
+	// does not count; else 0. RunnerCPU is CPU time that all else took meanwhile.
+	Elapsed, RunnerCPU time.Duration `json:"-"`
 }
 
 // Part is one named part of a trial, with the numbers of that part alone.
