@@ -16,6 +16,8 @@ import (
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload/apart"
+	"storagebench.io/storagebench/internal/workload/engines"
 )
 
 // Exit codes. A Job gives up after 1 and 2, because another Pod would fail in the
@@ -35,6 +37,7 @@ type outcome int
 func (o outcome) Error() string { return fmt.Sprintf("exit code %d", int(o)) }
 
 func main() {
+	apart.Become(engines.All())
 	os.Exit(run())
 }
 

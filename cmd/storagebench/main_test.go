@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"storagebench.io/storagebench/internal/workload/apart"
+	"storagebench.io/storagebench/internal/workload/engines"
 	"storagebench.io/storagebench/internal/workload/fio/seccomptest"
 )
 
@@ -21,6 +23,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	apart.Become(engines.All())
 	if os.Getenv(asProgram) == "" {
 		os.Exit(m.Run())
 	}

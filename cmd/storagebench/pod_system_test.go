@@ -168,12 +168,21 @@ func (p *pod) summary() result.WorkerSummary {
 	return s
 }
 
+// fios are the processes that work in a directory of the target, by whatever name they know
+// it: their mounts are not this process's.
 func (p *pod) fios() []string {
+	dirs, _ := filepath.Glob(filepath.Join(p.target, ".storagebench-*"))
 	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
 	var pids []string
-	for _, link := range links {
-		if at, err := os.Readlink(link); err == nil && strings.HasPrefix(at, p.target+"/") {
-			pids = append(pids, strings.Split(link, "/")[2])
+	for _, dir := range dirs {
+		want, err := os.Stat(dir)
+		if err != nil {
+			continue
+		}
+		for _, link := range links {
+			if at, err := os.Stat(link); err == nil && os.SameFile(at, want) {
+				pids = append(pids, strings.Split(link, "/")[2])
+			}
 		}
 	}
 	return pids

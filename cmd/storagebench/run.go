@@ -23,6 +23,7 @@ import (
 	"storagebench.io/storagebench/internal/store/dir"
 	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload/apart"
 	"storagebench.io/storagebench/internal/workload/engines"
 )
 
@@ -45,6 +46,8 @@ runner, and the same result documents, in a directory.
 A hostPath or blockDevice target is measured at its own path. A storageClass or
 persistentVolumeClaim target needs a path from --target. On a file system, the run writes
 its files into a directory of its own and removes that at the end.
+
+If you are root, workloads are not: they run as user 60853, without privileges.
 
 Progress goes to stderr, the results to stdout. --run-id continues a run that was stopped.
 
@@ -183,10 +186,10 @@ func (r *localRun) workers(ctx context.Context, stderr io.Writer) error {
 	for _, w := range r.plan.Workers {
 		work := filepath.Join(r.out, ".storagebench", r.plan.Run, w.Name)
 		receipt := runner.Run(ctx, runner.Options{
-			Plan: r.plan, Worker: w.Name, TargetPath: r.paths[w.Target], Objects: r.store,
+			Plan: r.plan, Worker: w.Name, TargetPath: withoutLinks(r.paths[w.Target]), Objects: r.store,
 			Spool: filepath.Join(work, "spool"), Scratch: filepath.Join(work, "scratch"),
 			Journal: journal.DefaultDir,
-			Engines: engines.All(), Timeout: max(time.Second, time.Until(deadline)), Version: version(),
+			Engines: apart.Engines{Finder: engines.All()}, Timeout: max(time.Second, time.Until(deadline)), Version: version(),
 			Clock: runner.SystemClock{}, Log: slog.New(progress.logHandler()),
 			Progress: func(e runner.Event) { progress.event(w.Target, e) },
 		})
@@ -203,6 +206,18 @@ func (r *localRun) workers(ctx context.Context, stderr io.Writer) error {
 		}
 	}
 	return first
+}
+
+// withoutLinks is a path as the runner wants it, which follows no link. Here it is the user's
+// own, and may hold some. One that does not exist is for the runner to refuse.
+func withoutLinks(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if absolute, err := filepath.Abs(path); err == nil {
+		path = absolute
+	}
+	return path
 }
 
 // summarize folds the workers' summaries and stores the result.

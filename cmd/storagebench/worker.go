@@ -18,6 +18,7 @@ import (
 	"storagebench.io/storagebench/internal/store/presigned"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/tunable"
+	"storagebench.io/storagebench/internal/workload/apart"
 	"storagebench.io/storagebench/internal/workload/engines"
 )
 
@@ -108,7 +109,7 @@ func workerOptions(f workerFlags, log *slog.Logger) (runner.Options, error) {
 	}
 	return runner.Options{
 		Plan: p, Worker: f.worker, TargetPath: f.targetPath, Objects: objects,
-		Spool: f.spool, Scratch: f.scratch, Engines: engines.All(), Timeout: f.timeout,
+		Spool: f.spool, Scratch: f.scratch, Engines: apart.Engines{Finder: engines.All()}, Timeout: f.timeout,
 		Version: version(), Clock: runner.SystemClock{}, Log: log,
 		Journal: f.journal, Host: tunable.Host{Prefix: tunable.InHostMounts()},
 		Progress: func(e runner.Event) { logEvent(log, e) },

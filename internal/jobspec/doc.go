@@ -11,5 +11,6 @@
 //
 // The Pod has no API token and no credentials. It passes the restricted Pod
 // Security level, unless its target is a path of the node: a directory needs a
-// hostPath volume and root without capabilities, a device needs privilege.
+// hostPath volume and root without capabilities, a device needs privilege. Of a
+// privileged Pod only the runner keeps that: see internal/workload/apart.
 package jobspec

@@ -207,7 +207,7 @@ func podSpec(in Input, digest string) corev1.PodSpec {
 		Containers:                    []corev1.Container{container},
 		Volumes: []corev1.Volume{
 			{Name: "plan", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}},
-			{Name: "grant", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name, DefaultMode: new(int32(0o444))}}},
+			{Name: "grant", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name, DefaultMode: grantMode(in)}}},
 			{Name: "work", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(in.Settings.limits()[corev1.ResourceEphemeralStorage])}}},
 			{Name: "target", VolumeSource: targetVolume(in)},
 		},
@@ -217,6 +217,14 @@ func podSpec(in Input, digest string) corev1.PodSpec {
 	}
 	spec.ImagePullSecrets = pullSecrets(in.Settings)
 	return spec
+}
+
+// grantMode lets the runner read the grant, and, if it is root, no engine beside it.
+func grantMode(in Input) *int32 {
+	if NeedsHost(in.Target.Source) || in.Plan.SetsTunables() {
+		return new(int32(0o400))
+	}
+	return new(int32(0o444))
 }
 
 func journalVolume() corev1.Volume {

@@ -279,6 +279,14 @@ func TestNothingOnAnExistingClaimIsChanged(t *testing.T) {
 	}
 }
 
+// Engines beside a runner that is root are not root, and the grant is not for them.
+func TestOnlyRootReadsTheGrantOfARunnerThatIsRoot(t *testing.T) {
+	j := job(t, trial.Target{Source: trial.BlockDevice, Ref: "/dev/loop0", Mode: trial.Block})
+	if mode := *j.Spec.Template.Spec.Volumes[1].Secret.DefaultMode; mode != 0o400 {
+		t.Errorf("its mode is %#o", mode)
+	}
+}
+
 func TestAWorkerIsLimited(t *testing.T) {
 	for name, want := range map[string]string{"the default": "2Gi", "the operator's": "512Mi"} {
 		in := input(trial.Target{Source: trial.StorageClass, Mode: trial.Filesystem})

@@ -73,6 +73,7 @@ var kinds = map[string]struct {
 	TrialSchema:   {"trial", MaxTrial},
 	WorkerSchema:  {"worker summary", MaxWorkerSummary},
 	SummarySchema: {"run summary", MaxRunSummary},
+	EngineSchema:  {"engine's result", MaxEngineResult},
 }
 
 // Decode reads a document of the given schema into d. Its error is a *RejectedError.

@@ -142,9 +142,12 @@ type Measurement struct {
 	// RawOutput is the tool's own output. The runner stores it as a separate
 	// object.
 	RawOutput []byte `json:"-"`
-	// EngineCPU is the CPU time that an engine without a program of its own used in
-	// the runner's process.
+	// EngineCPU is the CPU time that an engine without a program of its own used for
+	// measuring, in the process in which the engine runs.
 	EngineCPU time.Duration `json:"-"`
+	// Elapsed is how long the engine ran, if it ran in a process of its own, whose start
+	// does not count; else 0. RunnerCPU is CPU time that all else took meanwhile.
+	Elapsed, RunnerCPU time.Duration `json:"-"`
 }
 
 // Part is one named part of a trial, with the numbers of that part only.

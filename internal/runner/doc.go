@@ -9,8 +9,9 @@
 //     stored trial is never run again.
 //  2. The attempt is put on record in the worker's summary, so that one that is
 //     killed is known of.
-//  3. The target is opened: a directory of the run's own is made on a file
-//     system; a block device is claimed, if it is free and holds nothing.
+//  3. The target is opened: on a file system a directory is made that is this
+//     attempt's own, and those that earlier ones left are removed; a block device
+//     is claimed, if it is free and holds nothing.
 //  4. For each trial: the workload is prepared if it is its first in this
 //     attempt; it runs, with the runner itself idle; its document is written to
 //     the spool, and then uploaded. Uploads never overlap a trial. A workload that

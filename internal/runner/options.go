@@ -38,7 +38,7 @@ func (SystemClock) After(d time.Duration) <-chan time.Time { return time.After(d
 type Options struct {
 	Plan   *trial.Plan
 	Worker string
-	// TargetPath is a directory, or a block device.
+	// TargetPath is a block device, or a directory whose path holds no symbolic link.
 	TargetPath string
 	// Objects is where results go.
 	Objects store.Objects
@@ -53,6 +53,9 @@ type Options struct {
 	// StopGrace is how long a worker that is stopped may take to upload what it
 	// has; 0: 15s, as Kubernetes kills it 30 s after it asked.
 	StopGrace time.Duration
+	// TrialGrace is how much longer than expected a trial may take; 0: 15m. One of which
+	// nobody knows how long it takes has until the worker's deadline.
+	TrialGrace time.Duration
 	// Version of storagebench, for the record.
 	Version string
 	// Journal is the directory of the node's journal of changed settings. A plan with

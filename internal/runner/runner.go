@@ -128,8 +128,9 @@ func (w *worker) measureAll(ctx context.Context, tuning *tuning) error {
 	return errors.Join(w.explain(ctx, err), target.close(w.keepFiles(ctx)))
 }
 
-// keepFiles says whether a successor of this attempt will want its files: it is
-// stopped, and the volume is the run's own. On any other volume nothing is left.
+// keepFiles reports whether the files of this attempt may stay: it is stopped, for which
+// there is little time, and the volume is the run's own. A successor removes them. On any
+// other volume nothing is left.
 func (w *worker) keepFiles(ctx context.Context) bool {
 	stopped := ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTimedOut)
 	return stopped && w.target.Generated

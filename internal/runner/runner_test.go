@@ -22,6 +22,7 @@ import (
 	"storagebench.io/storagebench/internal/store"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
+	"storagebench.io/storagebench/internal/workload/apart"
 )
 
 var allTrials = []string{"a.r001", "b.r001", "a.r002", "b.r002", "a.r003", "b.r003"}
@@ -295,61 +296,27 @@ func TestTheTimeoutKeepsWhatWasMeasured(t *testing.T) {
 	}
 }
 
-func TestAStoppedWorkerLeavesFilesOnItsOwnVolumeOnly(t *testing.T) {
-	for _, generated := range []bool{true, false} {
-		b := newBed(t)
-		b.plan.Targets[0].Generated = generated
-		ctx, stop := context.WithCancel(t.Context())
-		b.engine.run = func(context.Context, workload.Env) error { stop(); return ctx.Err() }
-		b.run(ctx)
-		if kept := len(b.left()) == 1; kept != generated {
-			t.Errorf("generated %t: left %v", generated, b.left())
-		}
-		b.engine.run = nil
-		if receipt := b.run(t.Context()); receipt.Failure != nil || len(b.left()) != 0 {
-			t.Errorf("generated %t: left %v, %+v", generated, b.left(), receipt.Failure)
-		}
-	}
-}
-
-func TestOnlyStaleDirectoriesOfTheSameBenchmarkAreRemoved(t *testing.T) {
-	b := newBed(t)
-	for _, dir := range []string{".storagebench-lab.bench.run-0", ".storagebench-lab.bench2.run-0", ".storagebench-lab.bench.x.run-0", "lost+found", "data"} {
-		if err := os.Mkdir(filepath.Join(b.target, dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	busy := filepath.Join(b.target, ".storagebench-lab.bench.run-busy")
-	if err := os.Mkdir(busy, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	lock, err := lockDirectory(busy)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = lock.Close() }()
-	if receipt := b.run(t.Context()); receipt.Failure != nil {
-		t.Fatal(receipt.Failure)
-	}
-	want := []string{".storagebench-lab.bench.run-busy", ".storagebench-lab.bench.x.run-0", ".storagebench-lab.bench2.run-0", "data", "lost+found"}
-	if left := b.left(); !slices.Equal(left, want) {
-		t.Errorf("left %v, want %v", left, want)
-	}
-}
-
 func TestTargetsThatCannotBeUsedAreRefused(t *testing.T) {
 	outside := t.TempDir()
 	for name, prepare := range map[string]func(b *bed) error{
 		"it does not exist": func(b *bed) error { return os.Remove(b.target) },
-		"a link lies where our directory goes": func(b *bed) error {
-			return os.Symlink(outside, filepath.Join(b.target, ".storagebench-lab.bench.run-1"))
+		"a link leads to it": func(b *bed) error {
+			link := filepath.Join(t.TempDir(), "link")
+			b.target, outside = link, b.target
+			return os.Symlink(outside, link)
 		},
-		"a file lies there": func(b *bed) error {
-			return os.WriteFile(filepath.Join(b.target, ".storagebench-lab.bench.run-1"), nil, 0o600)
-		},
-		"a directory that others may write to lies there": func(b *bed) error {
-			dir := filepath.Join(b.target, ".storagebench-lab.bench.run-1")
-			return errors.Join(os.Mkdir(dir, 0o777), os.Chmod(dir, 0o777))
+		"a worker of the same run is there": func(b *bed) error {
+			dir := filepath.Join(b.target, ".storagebench-lab.bench.run-1-0123456789abcdef")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				return err
+			}
+			held, err := os.Open(dir)
+			if err != nil {
+				return err
+			}
+			t.Cleanup(func() { _ = held.Close() })
+			outside = dir
+			return lock(held)
 		},
 		"a file instead of a directory": func(b *bed) error {
 			b.target = filepath.Join(b.target, "file")
@@ -375,6 +342,22 @@ func TestTargetsThatCannotBeUsedAreRefused(t *testing.T) {
 	}
 }
 
+func TestATrialThatHangsIsStoppedAndTheOthersGoOn(t *testing.T) {
+	b := newBed(t)
+	b.change = func(o *Options) { o.TrialGrace = 100 * time.Millisecond } // and it is expected to take a second
+	b.engine.run = func(ctx context.Context, env workload.Env) error {
+		if env.Trial.ID == "a.r002" {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return nil
+	}
+	receipt := b.run(t.Context())
+	if f := receipt.Failure; f == nil || f.Class != reason.WorkloadFailed || f.Workload != "a" || !strings.Contains(f.Message, "was expected to take 1s") || receipt.Stored != 5 {
+		t.Errorf("%+v, %+v", receipt, receipt.Failure)
+	}
+}
+
 func TestPlansThatDoNotFit(t *testing.T) {
 	b := newBed(t)
 	b.change = func(o *Options) { o.Worker = "nobody" }
@@ -391,7 +374,7 @@ func TestPlansThatDoNotFit(t *testing.T) {
 func TestNoGarbageIsCollectedDuringATrial(t *testing.T) {
 	var before, after runtime.MemStats
 	kept := 0
-	cpu, _ := quietly(func() {
+	cpu, _ := apart.Quietly(func() {
 		runtime.ReadMemStats(&before)
 		for range 64 {
 			kept += len(bytes.Repeat([]byte{1}, 1<<20))
@@ -404,7 +387,7 @@ func TestNoGarbageIsCollectedDuringATrial(t *testing.T) {
 	if cpu <= 0 {
 		t.Error("work takes no CPU")
 	}
-	if idle, elapsed := quietly(func() { <-time.After(50 * time.Millisecond) }); idle > elapsed/2 {
+	if idle, elapsed := apart.Quietly(func() { <-time.After(50 * time.Millisecond) }); idle > elapsed/2 {
 		t.Errorf("an idle runner used %v of %v", idle, elapsed)
 	}
 	if percent := debug.SetGCPercent(100); percent != 100 {

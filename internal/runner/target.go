@@ -7,82 +7,89 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/device"
+	"storagebench.io/storagebench/internal/nofollow"
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// target is an opened target: a directory of the run's own, or a claimed device.
+// target is an opened target: a directory of the attempt's own, or a claimed device.
 type target struct {
-	dir    string
-	device string
-	closer io.Closer
-	spec   trial.Target
+	// directory is nil for a device.
+	directory *directory
+	device    string
+	closer    io.Closer
+	spec      trial.Target
 }
 
-// directoryPrefix begins the name of every directory that a run makes on a target.
-const directoryPrefix = ".storagebench-"
-
-// directoryName is unique to a benchmark and run: neither a namespace nor a run's
-// ID holds a dot, and so the name of a benchmark, which can, is what is between.
-func directoryName(b trial.Benchmark, run string) string {
-	return benchmarkPrefix(b) + run
+// dir is the path of the directory, if there is one.
+func (t *target) dir() string {
+	if t.directory == nil {
+		return ""
+	}
+	return t.directory.Name()
 }
 
-func benchmarkPrefix(b trial.Benchmark) string {
-	return directoryPrefix + b.Namespace + "." + b.Name + "."
+// opened is the directory itself, whatever stands at its path by now.
+func (t *target) opened() *os.File {
+	if t.directory == nil {
+		return nil
+	}
+	return t.directory.File
 }
 
 func openTarget(ctx context.Context, p *trial.Plan, spec trial.Target, path string, resumed bool) (*target, error) {
-	// Engines see the real path, whose mount can be found and whose name has no surprises.
+	if spec.Mode != trial.Block {
+		return openDirectory(p, spec, path)
+	}
+	// Engines see the real path, whose name has no surprises.
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return nil, unusable(spec, err.Error(), "see that the path exists on the node", err)
 	}
-	if spec.Mode == trial.Block {
-		history := device.Foreign
-		switch {
-		case spec.Generated:
-			history = device.New
-		case resumed:
-			history = device.Resumed
-		}
-		claim, err := device.Claim(ctx, real, history, targetField(spec))
-		if err != nil {
-			return nil, err
-		}
-		return &target{device: real, closer: claim, spec: spec}, nil
+	history := device.Foreign
+	switch {
+	case spec.Generated:
+		history = device.New
+	case resumed:
+		history = device.Resumed
 	}
-	return openDirectory(p, spec, real)
+	claim, err := device.Claim(ctx, real, history, targetField(spec))
+	if err != nil {
+		return nil, err
+	}
+	return &target{device: real, closer: claim, spec: spec}, nil
 }
 
-// openDirectory makes the run's directory, or takes over the one that an earlier
-// attempt left, and removes those of earlier runs of the same benchmark.
+// openDirectory makes the attempt's directory, and removes those that earlier attempts of
+// the same benchmark have left. A directory that is there before is never used: who may
+// write beside it could have made it.
 func openDirectory(p *trial.Plan, spec trial.Target, path string) (*target, error) {
-	if err := removeStale(path, benchmarkPrefix(p.Benchmark), p.Run); errors.Is(err, os.ErrPermission) {
+	root, err := nofollow.Open(path)
+	switch {
+	case errors.Is(err, os.ErrPermission):
 		return nil, notWritable(spec, path, err)
-	} else if err != nil {
-		return nil, unusable(spec, err.Error(), "remove the directory by hand", err)
+	case errors.Is(err, nofollow.ErrLink):
+		return nil, unusable(spec, err.Error(), "name the directory that the link leads to", err)
+	case err != nil:
+		return nil, unusable(spec, err.Error(), "see that the path exists on the node", err)
 	}
-	dir := filepath.Join(path, directoryName(p.Benchmark, p.Run))
-	err := os.Mkdir(dir, 0o700)
+	if err := removeStale(root, p); errors.Is(err, errInUse) {
+		return nil, unusable(spec, err.Error(), "wait until it has ended", errors.Join(err, root.Close()))
+	} else if err != nil {
+		return nil, unusable(spec, err.Error(), "remove the directory by hand", errors.Join(err, root.Close()))
+	}
+	d, err := makeDirectory(root, benchmarkPrefix(p.Benchmark)+p.Run+"-"+newSuffix())
+	if err == nil {
+		return &target{directory: d, closer: d, spec: spec}, nil
+	}
+	err = errors.Join(err, root.Close())
 	if errors.Is(err, os.ErrPermission) {
 		return nil, notWritable(spec, path, err)
 	}
-	if err != nil && !errors.Is(err, os.ErrExist) {
-		return nil, unusable(spec, "no directory can be made on it: "+err.Error(), "see that it is mounted read-write and that the worker's user may write there", err)
-	}
-	if err := checkOwn(dir); err != nil {
-		return nil, unusable(spec, err.Error(), "remove it by hand", err)
-	}
-	lock, err := lockDirectory(dir)
-	if err != nil {
-		return nil, unusable(spec, dir+" is in use by another worker of the same run", "wait until it has ended", err)
-	}
-	return &target{dir: dir, closer: lock, spec: spec}, nil
+	return nil, unusable(spec, "no directory can be made on it: "+err.Error(), "see that it is mounted read-write and that the worker's user may write there", err)
 }
 
 // notWritable says whose the directory is, and as whom the worker has tried.
@@ -107,66 +114,14 @@ func notWritable(spec trial.Target, path string, err error) error {
 	return f
 }
 
-// checkOwn refuses what somebody else has put in the place of our directory: a
-// link would lead the workload out of the target.
-func checkOwn(dir string) error {
-	info, err := os.Lstat(dir)
-	if err != nil {
-		return err
-	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !info.IsDir() || !ok || int(stat.Uid) != os.Geteuid() || info.Mode().Perm() != 0o700 {
-		return fmt.Errorf("%s is there already and was not made by storagebench", dir)
-	}
-	return nil
-}
-
-// lockDirectory keeps two workers out of one directory. A file system without
-// locks has to do without.
-func lockDirectory(dir string) (io.Closer, error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
-// removeStale removes what earlier runs of this benchmark left when they were
-// killed, unless one of them is still there.
-func removeStale(path, prefix, run string) error {
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		name, stale := strings.CutPrefix(entry.Name(), prefix)
-		dir := filepath.Join(path, entry.Name())
-		if !stale || name == run || strings.Contains(name, ".") || checkOwn(dir) != nil {
-			continue
-		}
-		lock, err := lockDirectory(dir)
-		if err != nil {
-			continue
-		}
-		if err := errors.Join(os.RemoveAll(dir), lock.Close()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // close releases the target and removes the directory unless its files are kept.
 func (t *target) close(keep bool) error {
 	var err error
-	if t.dir != "" && !keep {
-		err = os.RemoveAll(t.dir)
+	if t.directory != nil && !keep {
+		err = t.directory.remove()
 	}
 	if err := errors.Join(err, t.closer.Close()); err != nil {
-		return unusable(t.spec, "the run's files could not be removed: "+err.Error(), "remove "+t.dir+" by hand", err)
+		return unusable(t.spec, "the run's files could not be removed: "+err.Error(), "remove "+t.dir()+" by hand", err)
 	}
 	return nil
 }

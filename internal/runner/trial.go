@@ -1,19 +1,24 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/device"
 	"storagebench.io/storagebench/internal/observe"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
+	"storagebench.io/storagebench/internal/workload/apart"
 )
 
 // trial runs one trial and returns its document and its tool's output,
@@ -29,7 +34,7 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 		return nil, nil, err
 	}
 	env := workload.Env{
-		Workload: work, Target: w.target, Dir: target.dir, Device: target.device, Trial: t,
+		Workload: work, Target: w.target, Dir: target.dir(), Opened: target.opened(), Device: target.device, Trial: t,
 		Scratch: filepath.Join(w.Scratch, t.ID), State: filepath.Join(w.Spool, "state"), Log: w.Log,
 	}
 	for _, dir := range []string{env.Scratch, env.State} {
@@ -46,7 +51,7 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 	var m *result.Measurement
 	err = w.prepare(ctx, engine, env, d.Trial, index)
 	if err == nil {
-		err = w.around(ctx, tuning, d, target.dir, func() (err error) { m, err = w.execute(ctx, engine, env, d, index); return err })
+		err = w.around(ctx, tuning, d, target.opened(), func() (err error) { m, err = w.execute(ctx, engine, env, d, index); return err })
 	}
 	d.EndedAt = w.Clock.Now()
 	if ctx.Err() != nil {
@@ -89,17 +94,30 @@ func (w *worker) execute(ctx context.Context, engine workload.Engine, env worklo
 	t := d.Trial
 	expected, _ := engine.Estimate(env.Workload.Config) // unknown is zero
 	w.report(Event{Step: Running, Trial: t, Index: index, Expected: expected.Duration})
+	if env.Device != "" {
+		if err := device.DropCache(env.Device); err != nil {
+			return nil, env.Unusable(err)
+		}
+	}
+	limited, cancel := w.limitTrial(ctx, expected.Duration)
+	defer cancel()
 	var m *result.Measurement
 	var err error
 	disks := w.disks()
 	d.StartedAt = w.Clock.Now()
 	before, beforeErr := disks.Read()
-	own, elapsed := quietly(func() { m, err = engine.Run(ctx, env) })
+	used, elapsed := apart.Quietly(func() { m, err = engine.Run(limited, env) })
 	after, afterErr := disks.Read()
+	if ctx.Err() == nil && errors.Is(context.Cause(limited), errHangs) {
+		return m, hangs(env, expected.Duration, elapsed, err)
+	}
 	if m == nil || m.Metrics == nil || elapsed <= 0 {
 		return m, err
 	}
-	m.Metrics.Set("runner.cpu", result.Ratio, max(0, own-m.EngineCPU).Seconds()/elapsed.Seconds())
+	if used -= m.EngineCPU; m.Elapsed > 0 {
+		used, elapsed = m.RunnerCPU, m.Elapsed
+	}
+	m.Metrics.Set("runner.cpu", result.Ratio, max(0, used).Seconds()/elapsed.Seconds())
 	switch unseen := errors.Join(beforeErr, afterErr); {
 	case unseen != nil:
 		m.Notes = append(m.Notes, "the devices underneath could not be watched: "+unseen.Error())
@@ -107,6 +125,32 @@ func (w *worker) execute(ctx context.Context, engine workload.Engine, env worklo
 		maps.Copy(m.Metrics, before.Metrics(after, elapsed.Seconds()))
 	}
 	return m, err
+}
+
+// errHangs is the cause of a context that ended since its trial did not.
+var errHangs = errors.New("the trial does not end")
+
+// trialGrace is for what comes before and after what a trial is expected to take: files
+// that are laid out, a sync at the end on a disk that is slow.
+const trialGrace = 15 * time.Minute
+
+// limitTrial bounds a trial whose duration is known: one that hangs must not take the time
+// of all others.
+func (w *worker) limitTrial(ctx context.Context, expected time.Duration) (context.Context, context.CancelFunc) {
+	if expected <= 0 {
+		return context.WithCancel(ctx)
+	}
+	limit := max(3*expected, expected+cmp.Or(w.TrialGrace, trialGrace))
+	return context.WithTimeoutCause(ctx, limit, errHangs)
+}
+
+func hangs(env workload.Env, expected, elapsed time.Duration, err error) error {
+	engine := env.Workload.Engine
+	return &trial.Failure{
+		Class: reason.WorkloadFailed, Field: env.Field(engine), Workload: env.Workload.Name, Err: errors.Join(errHangs, err),
+		Message: fmt.Sprintf("%s was stopped after %s, as it did not end and its trial was expected to take %s", engine, elapsed.Round(time.Second), expected.Round(time.Second)),
+		Remedy:  "see whether the storage answers, and use another ioengine if it does",
+	}
 }
 
 // disks are the leaf disks below the target; none if they cannot be seen from here.

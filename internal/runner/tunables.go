@@ -113,7 +113,7 @@ func (t *tuning) describe(e *result.TargetEnvironment) {
 
 // around makes the settings of a trial's variant, calls run, and puts them back. What
 // it did goes into the document, also if run fails.
-func (w *worker) around(ctx context.Context, t *tuning, d *result.Trial, dir string, run func() error) (err error) {
+func (w *worker) around(ctx context.Context, t *tuning, d *result.Trial, dir *os.File, run func() error) (err error) {
 	if t == nil || len(t.assignments[d.Trial.Variant]) == 0 {
 		return run()
 	}
@@ -142,7 +142,7 @@ func (w *worker) around(ctx context.Context, t *tuning, d *result.Trial, dir str
 	case <-w.Clock.After(settle):
 	}
 	err = run()
-	if dir != "" && err == nil {
+	if dir != nil && err == nil {
 		err = drain(dir)
 	}
 	return err
@@ -150,14 +150,9 @@ func (w *worker) around(ctx context.Context, t *tuning, d *result.Trial, dir str
 
 // drain brings to the disk what a trial has left in memory, before the next trial is
 // measured with other settings.
-func drain(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("runner: %w", err)
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	if err := unix.Syncfs(int(f.Fd())); err != nil {
-		return fmt.Errorf("runner: syncfs %s: %w", dir, err)
+func drain(dir *os.File) error {
+	if err := unix.Syncfs(int(dir.Fd())); err != nil {
+		return fmt.Errorf("runner: syncfs %s: %w", dir.Name(), err)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"os"
 	"time"
 
 	"storagebench.io/storagebench/internal/result"
@@ -50,9 +51,11 @@ type Env struct {
 	// Workload is the workload's name and configuration.
 	Workload trial.Workload
 	Target   trial.Target
-	// Dir is a directory of the run's own on the target, for Mode Filesystem.
-	// It lives through all trials and attempts.
+	// Dir is a directory of the attempt's own on the target, for Mode Filesystem, with
+	// a name that nobody could know before. It lives through all trials of the attempt.
 	Dir string
+	// Opened is Dir, opened; nil where nobody else can write beside it.
+	Opened *os.File `json:"-"`
 	// Device is the block device, for Mode Block.
 	Device string
 	// Scratch is an empty directory off the target, for the tool's own files.
@@ -64,5 +67,5 @@ type Env struct {
 	// Trial is the trial to run; the zero value in Prepare.
 	Trial trial.Trial
 	// Log is for people. The engine logs nothing while it measures.
-	Log *slog.Logger
+	Log *slog.Logger `json:"-"`
 }

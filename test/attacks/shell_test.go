@@ -134,8 +134,9 @@ func TestQuickLinkInAClaim(t *testing.T) {
 		s.SecurityContext = &corev1.PodSecurityContext{}
 		s.Containers[0].SecurityContext = &corev1.SecurityContext{RunAsUser: new(int64(0))}
 	}
-	link := fmt.Sprintf("/data/.storagebench-%s.%s.%s", m.namespace, b.Name, runID(later))
-	script := fmt.Sprintf("mkdir /data/victim && echo precious > /data/victim/file && chown -R 65532 /data/victim && chmod 777 /data && ln -s victim %s && stat -c '%%y' /data/victim > /dev/termination-log", link)
+	// One instead of a directory, and one in a directory as an earlier attempt leaves it.
+	link := fmt.Sprintf("/data/.storagebench-%s.%s.%s-0123456789abcde", m.namespace, b.Name, runID(later))
+	script := fmt.Sprintf("mkdir /data/victim && echo precious > /data/victim/file && chown -R 65532 /data/victim && chmod 777 /data && ln -s victim %[1]s0 && mkdir -m 700 %[1]s1 && ln -s ../victim %[1]s1/link && chown -h -R 65532 %[1]s1 && stat -c '%%y' /data/victim > /dev/termination-log", link)
 	before, code := m.run(m.shell("plant", script, root, volume))
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, before)

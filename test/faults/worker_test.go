@@ -21,6 +21,7 @@ import (
 	"storagebench.io/storagebench/internal/runner/journal"
 	"storagebench.io/storagebench/internal/store/dir"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload/apart"
 	"storagebench.io/storagebench/internal/workload/engines"
 )
 
@@ -58,6 +59,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	apart.Become(engines.All())
 	text := os.Getenv(asWorker)
 	if text == "" {
 		os.Exit(m.Run())
@@ -81,7 +83,7 @@ func (o order) work() error {
 	receipt := runner.Run(context.Background(), runner.Options{
 		Plan: o.plan(), Worker: "disk.here", TargetPath: o.Device, Objects: store,
 		Spool: filepath.Join(o.Place, "spool"), Scratch: filepath.Join(o.Place, "scratch"),
-		Engines: engines.All(), Version: "test", Clock: runner.SystemClock{}, Log: slog.New(slog.DiscardHandler),
+		Engines: apart.Engines{Finder: engines.All()}, Version: "test", Clock: runner.SystemClock{}, Log: slog.New(slog.DiscardHandler),
 		Journal: o.Journal, Timeout: time.Minute,
 		Hook: func(s journal.Step) {
 			if s != o.Step {

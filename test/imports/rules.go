@@ -63,6 +63,7 @@ var Rules = []Rule{
 	{Path: "internal/store/s3/miniotest", Foreign: []string{"github.com/minio/minio-go/v7"}}, // for tests
 
 	// What runs on the machine that is measured.
+	{Path: "internal/nofollow", Foreign: system, Bare: true},
 	{Path: "internal/device", Own: []string{"internal/trial", "internal/result"}, Foreign: append([]string{"github.com/moby/sys/mountinfo"}, system...), Bare: true},
 	{Path: "internal/device/devicetest"}, // for tests
 	{Path: "internal/environment", Own: []string{"internal/device", "internal/trial", "internal/result"}, Foreign: append([]string{"github.com/prometheus/procfs"}, system...), Bare: true},
@@ -71,6 +72,12 @@ var Rules = []Rule{
 	{Path: "internal/workload/defaultstest", Own: []string{"config/crd"}, Foreign: []string{"sigs.k8s.io/yaml"}}, // for tests
 	{Path: "internal/workload/tool", Bare: true},
 	{Path: "internal/workload/native", Foreign: system, Bare: true},
+	{
+		Path:    "internal/workload/apart",
+		Own:     []string{"internal/nofollow", "internal/workload", "internal/workload/tool", "internal/trial", "internal/result"},
+		Foreign: append([]string{"github.com/moby/sys/mountinfo"}, system...),
+		Bare:    true,
+	},
 	{Path: "internal/workload/engines", Own: []string{"internal/suggest", "internal/trial", "internal/workload", "internal/workload/bonnie", "internal/workload/bandwidth", "internal/workload/filesync", "internal/workload/fio", "internal/workload/iozone", "internal/workload/postmark"}, Bare: true},
 	{
 		Path:    "internal/workload/postmark",
@@ -113,7 +120,7 @@ var Rules = []Rule{
 	{Path: "internal/runner/journal", Own: []string{"internal/tunable", "internal/trial"}, Foreign: system, Bare: true},
 	{
 		Path:    "internal/runner",
-		Own:     []string{"internal/workload", "internal/device", "internal/environment", "internal/observe", "internal/tunable", "internal/runner/journal", "internal/store", "internal/store/dir", "internal/trial", "internal/result"},
+		Own:     []string{"internal/workload", "internal/workload/apart", "internal/nofollow", "internal/device", "internal/environment", "internal/observe", "internal/tunable", "internal/runner/journal", "internal/store", "internal/store/dir", "internal/trial", "internal/result"},
 		Foreign: append([]string{"github.com/cenkalti/backoff/v5", "github.com/klauspost/compress/zstd"}, system...),
 		Bare:    true,
 	},
@@ -185,7 +192,7 @@ var Rules = []Rule{
 		Path: "cmd/storagebench",
 		Own: []string{
 			"cmd/storagebench/spec", "api/v1alpha1", "internal/trial", "internal/plan", "internal/result", "internal/stats", "internal/report", "internal/compare", "internal/importer", "internal/suggest",
-			"internal/device", "internal/tunable", "internal/runner/journal", "internal/environment", "internal/runner", "internal/workload", "internal/workload/engines",
+			"internal/device", "internal/tunable", "internal/runner/journal", "internal/environment", "internal/runner", "internal/workload", "internal/workload/apart", "internal/workload/engines",
 			"internal/status", "internal/store", "internal/store/dir", "internal/store/presigned",
 		},
 		Foreign: append([]string{

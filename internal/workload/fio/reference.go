@@ -44,6 +44,9 @@ own in which sizes are bytes and times are microseconds; the trial's document ho
   written once with random data before the first trial. Blocks that were never written read
   as zeros without any I/O. A job that only writes meets new blocks in its first trial and
   old ones afterwards; ` + "`overwrite=1`" + ` makes the first like the others.
+- **Page cache of devices.** On a block device storagebench drops it before each trial, if it has
+  the privilege. fio itself has none and does not, so a job with ` + "`direct=0`" + ` may find what the job
+  before it has read.
 - **Memory.** What jobs may allocate together is at most 1 GiB, half of a worker's default limit: clones times
   ` + "`iodepth` times the largest block, maps of random I/O (a bit a block, unless `norandommap=1`)," + `
   and notes of blocks to be verified. More is refused with ` + "`LimitExceeded`" + `; on a block device

@@ -1,4 +1,4 @@
-package runner
+package apart
 
 import (
 	"runtime"
@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// quietLimit is how much memory the runner may gather during a trial before its
+// quietLimit is how much memory a process may gather during a trial before its
 // garbage is collected after all.
 const quietLimit = 512 << 20
 
-// quietly runs f, in which an engine measures, with the garbage collector off, and
+// Quietly runs f, in which an engine measures, with the garbage collector off, and
 // returns the CPU time that the process itself used meanwhile, without its
 // children's, and how long it took.
-func quietly(f func()) (own, elapsed time.Duration) {
+func Quietly(f func()) (own, elapsed time.Duration) {
 	runtime.GC()
 	percent := debug.SetGCPercent(-1)
 	limit := debug.SetMemoryLimit(quietLimit)

@@ -1,0 +1,94 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// EngineSchema is the version of EngineResult.
+const EngineSchema = "storagebench.io/engine.v1"
+
+// MaxEngineResult bounds an EngineResult in bytes. It is more than a trial's document may
+// have, as the runner leaves out what is too much of it.
+const MaxEngineResult = 4 * MaxTrial
+
+// EngineResult is what the process of an engine hands to the runner, beside the raw
+// output. The programs that an engine runs may write to that process, so it is no more
+// trusted than what comes from a store.
+type EngineResult struct {
+	Schema string `json:"schema"`
+	// Elapsed is how long the engine ran, OwnCPU the CPU time that its process used
+	// meanwhile, without its children's, and EngineCPU the part of that which measured.
+	Elapsed     time.Duration  `json:"elapsed"`
+	OwnCPU      time.Duration  `json:"ownCPU"`
+	EngineCPU   time.Duration  `json:"engineCPU"`
+	Measurement *Measurement   `json:"measurement,omitempty"`
+	Failure     *trial.Failure `json:"failure,omitempty"`
+}
+
+// Limits of what a measurement holds beside what checkMeasured looks at.
+const (
+	maxParts     = 4096
+	maxArguments = 1024
+	maxNotes     = 1024
+	maxLine      = 64 << 10
+)
+
+// DecodeEngineResult reads what the process of an engine wrote. Its error is a
+// *RejectedError.
+func DecodeEngineResult(document []byte) (*EngineResult, error) {
+	r := &EngineResult{}
+	if err := Decode(document, EngineSchema, r); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(r.check(), r.Measurement.check()); err != nil {
+		return nil, rejected("engine's result", "%v", err)
+	}
+	return r, nil
+}
+
+func (r *EngineResult) check() error {
+	if r.Elapsed < 0 || r.OwnCPU < 0 || r.EngineCPU < 0 {
+		return fmt.Errorf("its times are %s, %s and %s", r.Elapsed, r.OwnCPU, r.EngineCPU)
+	}
+	return r.Failure.Bound()
+}
+
+func (m *Measurement) check() error {
+	if m == nil {
+		return nil
+	}
+	switch {
+	case m.Raw != nil:
+		return errors.New("it names an object of the store")
+	case len(m.Parts) > maxParts:
+		return fmt.Errorf("it has %d parts", len(m.Parts))
+	case len(m.Command) > maxArguments:
+		return fmt.Errorf("its command has %d arguments", len(m.Command))
+	case len(m.Notes) > maxNotes:
+		return fmt.Errorf("it has %d notes", len(m.Notes))
+	}
+	for _, p := range m.Parts {
+		if err := errors.Join(checkNames(p.Name), checkMeasured(Measured, 0, nil, p.Metrics, nil, p.Histograms)); err != nil {
+			return fmt.Errorf("part %.64q: %w", p.Name, err)
+		}
+	}
+	lines := append(append([]string{m.Stderr}, m.Command...), m.Notes...)
+	if d := m.DirectIO; d != nil {
+		switch d.Effective {
+		case Direct, Buffered, CachedAnyway, DirectRefused, DirectUnknown:
+		default:
+			return fmt.Errorf("its direct I/O is %.64q", d.Effective)
+		}
+		lines = append(lines, d.Evidence)
+	}
+	for _, line := range lines {
+		if len(line) > maxLine {
+			return fmt.Errorf("a text has %d bytes, and at most %d are read", len(line), maxLine)
+		}
+	}
+	return checkMeasured(Measured, 0, nil, m.Metrics, m.Operations, m.Histograms)
+}

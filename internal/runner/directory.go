@@ -1,0 +1,192 @@
+package runner
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+
+	"storagebench.io/storagebench/internal/nofollow"
+	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload/apart"
+)
+
+// directoryPrefix begins the name of every directory that a run makes on a target.
+const directoryPrefix = ".storagebench-"
+
+// benchmarkPrefix begins the names of a benchmark's directories. What follows is the run
+// and a suffix: neither holds a dot, and nor does a namespace, so that the name of a
+// benchmark, which can, is what is between.
+func benchmarkPrefix(b trial.Benchmark) string {
+	return directoryPrefix + b.Namespace + "." + b.Name + "."
+}
+
+const suffixBytes = 8
+
+// newSuffix ends the name of a directory, so that nobody can make it before.
+func newSuffix() string {
+	b := make([]byte, suffixBytes)
+	_, _ = rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
+
+// directory is the one that an attempt makes on its target. It is held open and locked, and
+// all that is done to it is done to what is open: its name may be somebody else's by then.
+type directory struct {
+	*os.File
+	root *os.File
+	name string
+}
+
+// makeDirectory makes a directory in root, which it takes over.
+func makeDirectory(root *os.File, name string) (*directory, error) {
+	at, err := openRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	err = at.Mkdir(name, 0o700)
+	if err := errors.Join(err, at.Close()); err != nil {
+		return nil, err
+	}
+	f, err := nofollow.OpenIn(root, name)
+	if err != nil {
+		return nil, err
+	}
+	err = checkOwn(f, os.Geteuid())
+	if err == nil {
+		_, err = f.ReadDir(1)
+		switch {
+		case err == nil:
+			err = fmt.Errorf("%s was replaced by another directory", f.Name())
+		case errors.Is(err, io.EOF):
+			err = lock(f)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &directory{File: f, root: root, name: name}, nil
+}
+
+// remove removes the directory with all that is in it.
+func (d *directory) remove() error {
+	if err := empty(d.File); err != nil {
+		return err
+	}
+	return removeEmpty(d.root, d.name)
+}
+
+// Close closes the directory, which nobody locks then.
+func (d *directory) Close() error { return errors.Join(d.File.Close(), d.root.Close()) }
+
+// checkOwn refuses a directory that somebody else has made.
+func checkOwn(f *os.File, owners ...int) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if ok && info.Mode().Perm() == 0o700 && slices.Contains(owners, int(stat.Uid)) {
+		return nil
+	}
+	return fmt.Errorf("%s was not made by storagebench", f.Name())
+}
+
+var errInUse = errors.New("in use by another worker of the same run")
+
+// lock keeps two workers out of one directory, and says which is in use. A file system
+// without locks has to do without.
+func lock(f *os.File) error {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return fmt.Errorf("%s is %w", f.Name(), errInUse)
+	}
+	return nil
+}
+
+// removeStale removes what earlier attempts and runs of this benchmark have left in root
+// when they were killed. It fails if one of this run is still there; those of other runs
+// are left alone then, as is what is not ours.
+func removeStale(root *os.File, p *trial.Plan) error {
+	entries, err := root.ReadDir(-1)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		rest, ours := strings.CutPrefix(entry.Name(), benchmarkPrefix(p.Benchmark))
+		if !ours || strings.Contains(rest, ".") {
+			continue
+		}
+		thisRun := strings.HasPrefix(rest, p.Run+"-") && len(rest) == len(p.Run)+1+2*suffixBytes
+		if err := removeIfStale(root, entry.Name()); err != nil && (thisRun || !errors.Is(err, errInUse)) {
+			return err
+		}
+	}
+	return nil
+}
+
+func removeIfStale(root *os.File, name string) error {
+	var err error
+	// What cannot be opened is not a directory, or not for us.
+	if f, closed := nofollow.OpenIn(root, name); closed == nil {
+		if checkOwn(f, os.Geteuid(), apart.Owner()) == nil {
+			err = removeOpen(f, root, name)
+		}
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
+// removeOpen removes an open directory that nobody uses.
+func removeOpen(f, root *os.File, name string) error {
+	if err := lock(f); err != nil {
+		return err
+	}
+	if err := empty(f); err != nil {
+		return err
+	}
+	return removeEmpty(root, name)
+}
+
+// openRoot opens an open directory for functions that do not leave it.
+func openRoot(f *os.File) (*os.Root, error) {
+	return os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+}
+
+// empty removes everything that is in an open directory.
+func empty(f *os.File) error {
+	at, err := openRoot(f)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = at.Close() }() // a directory
+	again, err := at.Open(".")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = again.Close() }() // it was only read
+	names, err := again.Readdirnames(-1)
+	for _, name := range names {
+		err = errors.Join(err, at.RemoveAll(name))
+	}
+	return err
+}
+
+// removeEmpty removes a directory that is empty. If another one has its name by now, that
+// stays, unless it is empty too.
+func removeEmpty(root *os.File, name string) error {
+	at, err := openRoot(root)
+	if err != nil {
+		return err
+	}
+	err = at.Remove(name)
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, at.Close())
+}

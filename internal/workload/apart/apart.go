@@ -1,0 +1,117 @@
+package apart
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload"
+)
+
+// Finder finds engines by name.
+type Finder interface {
+	Engine(name string) (workload.Engine, error)
+	Tools(ctx context.Context) map[string]string
+}
+
+// Engines are those of a Finder, each in a process of its own when it works. The
+// program must call Become with the same engines before it does anything else.
+type Engines struct{ Finder }
+
+// Engine returns the engine of that name.
+func (e Engines) Engine(name string) (workload.Engine, error) {
+	inner, err := e.Finder.Engine(name)
+	if err != nil {
+		return nil, err
+	}
+	return Engine{inner}, nil
+}
+
+// Engine is an engine that works in a process of its own. What is pure, and the versions
+// of programs, it is asked in this one.
+type Engine struct{ workload.Engine }
+
+var _ workload.Engine = Engine{}
+
+// Prepare has the engine prepare the target.
+func (e Engine) Prepare(ctx context.Context, env workload.Env) error {
+	_, err := e.do(ctx, prepare, env)
+	return err
+}
+
+// Run has the engine run a trial.
+func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement, error) {
+	return e.do(ctx, run, env)
+}
+
+// step is what the process is asked to do.
+type step string
+
+const (
+	prepare step = "prepare"
+	run     step = "run"
+)
+
+// request is what the process is told.
+type request struct {
+	Engine string
+	Step   step
+	Env    workload.Env
+}
+
+func (e Engine) do(ctx context.Context, s step, env workload.Env) (*result.Measurement, error) {
+	stage, err := newStage(env)
+	if err != nil {
+		return nil, err
+	}
+	p, err := start(ctx, e.Name(), stage.confinement, env.Log)
+	if err != nil {
+		return nil, &trial.Failure{Class: reason.InternalError, Message: "cannot start the process of " + e.Name() + ": " + err.Error(), Workload: env.Workload.Name, Err: err}
+	}
+	r, err := p.exchange(ctx, request{Engine: e.Name(), Step: s, Env: stage.env})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, p.failure(env, e.Name(), err)
+	}
+	stage.rename(r.EngineResult)
+	m := r.Measurement
+	if m != nil {
+		m.RawOutput, m.EngineCPU, m.Elapsed = r.raw, r.EngineCPU, r.Elapsed
+		m.RunnerCPU = max(0, r.OwnCPU-r.EngineCPU) + r.runnerCPU
+	}
+	if r.Failure == nil {
+		return m, nil
+	}
+	if !slices.Contains(classes, r.Failure.Class) {
+		return m, p.failure(env, e.Name(), fmt.Errorf("it failed with %s, which is no failure of an engine", r.Failure.Class))
+	}
+	return m, r.Failure
+}
+
+// classes are the failures that an engine can have. The others say something about the
+// runner or the node, which is not for an engine to say.
+var classes = []trial.Class{
+	reason.InvalidSpec, reason.InvalidJobFile, reason.TargetTooSmall, reason.TargetUnusable, reason.NoSpace,
+	reason.EngineRefused, reason.WorkloadFailed, reason.LimitExceeded, reason.InternalError,
+}
+
+// failure says that the process did not do what it should.
+func (p *process) failure(env workload.Env, engine string, err error) error {
+	f := &trial.Failure{
+		Class: reason.WorkloadFailed, Field: env.Field(engine), Workload: env.Workload.Name, Err: err,
+		Message: fmt.Sprintf("the process of %s failed: %v", engine, err),
+	}
+	if errors.Is(err, errKilled) {
+		f.Remedy = "if the kernel's log on the node says that it ran out of memory, lower what the workload needs, or raise the memory limit of workers"
+	}
+	if words := p.words(); words != "" {
+		f.Message += ": " + workload.LastWords(words)
+	}
+	return f
+}

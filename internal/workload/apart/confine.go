@@ -1,0 +1,256 @@
+package apart
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"github.com/moby/sys/mountinfo"
+	"golang.org/x/sys/unix"
+
+	"storagebench.io/storagebench/internal/nofollow"
+)
+
+const (
+	// mountPoint is the directory below which an engine finds what it works with. Every
+	// system has one of that name. In the engine's own namespace it hides what is there.
+	mountPoint = "/mnt"
+	// nodes is the directory of the device's node in it.
+	nodes = "dev"
+)
+
+// confinement says what an engine may use.
+type confinement struct {
+	// User to become; 0: everything stays as it is but for the capabilities.
+	User   int     `json:"user,omitempty"`
+	Places []place `json:"places,omitempty"`
+	Node   *node   `json:"node,omitempty"`
+}
+
+// place is a directory that the engine may write to.
+type place struct {
+	Name string `json:"name"` // below mountPoint
+	Path string `json:"path"` // without links
+	// Device and Inode are those of the directory that is meant.
+	Device uint64 `json:"device"`
+	Inode  uint64 `json:"inode"`
+}
+
+// node is a block device that the engine may use.
+type node struct {
+	Name   string `json:"name"`
+	Number uint64 `json:"number"`
+}
+
+// confine makes this process what an engine is to be, and starts the program again. It
+// returns only if it fails. All that it does to itself it does in one thread, which
+// is the one that is left when the program starts.
+func confine(text, engine string) error {
+	runtime.LockOSThread()
+	var c confinement
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		return fmt.Errorf("confinement: %w", err)
+	}
+	if err := dieWithRunner(); err != nil {
+		return err
+	}
+	// If memory is short, it is the engine's: the runner has settings to put back. And no
+	// file of the runner's is for the engine, should one have been left open. Neither is
+	// a condition.
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
+	_ = unix.CloseRange(resultFile+1, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
+	if c.User != 0 {
+		if err := c.mounts(); err != nil {
+			return err
+		}
+		if err := become(c.User); err != nil {
+			return err
+		}
+	}
+	if err := giveUp(); err != nil {
+		return err
+	}
+	// A change of user takes the signal away.
+	if err := dieWithRunner(); err != nil {
+		return err
+	}
+	return fmt.Errorf("exec: %w", syscall.Exec("/proc/self/exe", []string{program, Command, engine}, os.Environ()))
+}
+
+// dieWithRunner has the kernel kill this process when the runner dies.
+func dieWithRunner() error {
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return fmt.Errorf("PR_SET_PDEATHSIG: %w", err)
+	}
+	// It may have died before, and then nobody reads the result.
+	fds := []unix.PollFd{{Fd: resultFile}}
+	if _, err := unix.Poll(fds, 0); err == nil && fds[0].Revents&unix.POLLERR != 0 {
+		return errors.New("the runner is gone")
+	}
+	return nil
+}
+
+// mounts makes the namespace's mounts read-only, and adds what the engine may write to.
+func (c confinement) mounts() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("private mounts: %w", err)
+	}
+	// Found before mountPoint is hidden, below which they may be.
+	dirs := make([]*os.File, len(c.Places))
+	for i, p := range c.Places {
+		var err error
+		if dirs[i], err = p.open(); err != nil {
+			return err
+		}
+	}
+	if err := readOnly(); err != nil {
+		return err
+	}
+	const closed = unix.MS_NOSUID | unix.MS_NOEXEC
+	if err := unix.Mount("tmpfs", mountPoint, "tmpfs", closed, "mode=0711,size=64k,nr_inodes=64"); err != nil {
+		return fmt.Errorf("tmpfs on %s: %w", mountPoint, err)
+	}
+	for i, p := range c.Places {
+		if err := mount(dirs[i], filepath.Join(mountPoint, p.Name)); err != nil {
+			return err
+		}
+	}
+	if c.Node != nil {
+		if err := c.Node.make(c.User); err != nil {
+			return err
+		}
+	}
+	if err := unix.Mount("", mountPoint, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|closed, ""); err != nil {
+		return fmt.Errorf("%s: %w", mountPoint, err)
+	}
+	return nil
+}
+
+// open opens the directory in this process's mounts, if it is still the one that is meant.
+func (p place) open() (*os.File, error) {
+	dir, err := nofollow.Open(p.Path)
+	if err != nil {
+		return nil, err
+	}
+	var found unix.Stat_t
+	if err := unix.Fstat(int(dir.Fd()), &found); err != nil {
+		return nil, fmt.Errorf("stat %s: %w", p.Path, err)
+	}
+	if found.Dev != p.Device || found.Ino != p.Inode {
+		return nil, fmt.Errorf("%s was replaced by another directory", p.Path)
+	}
+	return dir, nil
+}
+
+// noSymFollow is MS_NOSYMFOLLOW of Linux 5.10. An older kernel does not know the flag and
+// ignores it; there, the engine's user keeps it from what a link leads to.
+const noSymFollow = 0x100
+
+// mount mounts an open directory at a new one, without devices, set-user-ID and links.
+func mount(dir *os.File, at string) error {
+	if err := os.Mkdir(at, 0o700); err != nil {
+		return err
+	}
+	if err := unix.Mount(fmt.Sprintf("/proc/self/fd/%d", dir.Fd()), at, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("mount %s at %s: %w", dir.Name(), at, err)
+	}
+	// The times of access that the target's mount keeps stay as they are.
+	if err := unix.Mount("", at, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_NODEV|unix.MS_NOSUID|unix.MS_NOEXEC|noSymFollow, ""); err != nil {
+		return fmt.Errorf("mount %s at %s: %w", dir.Name(), at, err)
+	}
+	return dir.Close()
+}
+
+// make makes the node, for the user alone.
+func (n *node) make(user int) error {
+	path := filepath.Join(mountPoint, nodes, n.Name)
+	if err := os.Mkdir(filepath.Dir(path), 0o711); err != nil {
+		return err
+	}
+	if err := unix.Mknod(path, unix.S_IFBLK|0o600, int(n.Number)); err != nil {
+		return fmt.Errorf("mknod %s: %w", path, err)
+	}
+	return os.Chown(path, user, user)
+}
+
+// readOnly makes all mounts read-only.
+func readOnly() error {
+	err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+	if errors.Is(err, unix.ENOSYS) {
+		return readOnlyEach()
+	}
+	if err != nil {
+		return fmt.Errorf("read-only mounts: %w", err)
+	}
+	return nil
+}
+
+// readOnlyEach is readOnly for kernels before 5.12, which take one mount at a time.
+func readOnlyEach() error {
+	mounts, err := mountinfo.GetMounts(nil)
+	if err != nil {
+		return fmt.Errorf("read-only mounts: %w", err)
+	}
+	for _, m := range mounts {
+		flags := uintptr(unix.MS_REMOUNT | unix.MS_BIND | unix.MS_RDONLY)
+		for option := range strings.SplitSeq(m.Options, ",") {
+			flags |= map[string]uintptr{"nosuid": unix.MS_NOSUID, "nodev": unix.MS_NODEV, "noexec": unix.MS_NOEXEC}[option]
+		}
+		err := unix.Mount("", m.Mountpoint, "", flags, "")
+		// A mount that another one hides cannot be reached, by nobody.
+		if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) {
+			return fmt.Errorf("read-only %s: %w", m.Mountpoint, err)
+		}
+	}
+	return nil
+}
+
+// become makes this thread's user and group the engine's, with no other groups and no
+// capability that could ever come back.
+func become(user int) error {
+	for c := uintptr(0); isCapability(c); c++ {
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil {
+			return fmt.Errorf("PR_CAPBSET_DROP %d: %w", c, err)
+		}
+	}
+	id := uintptr(user)
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, 0, 0, 0); errno != 0 {
+		return fmt.Errorf("setgroups: %w", errno)
+	}
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETRESGID, id, id, id); errno != 0 {
+		return fmt.Errorf("setresgid: %w", errno)
+	}
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, id, id, id); errno != 0 {
+		return fmt.Errorf("setresuid: %w", errno)
+	}
+	return nil
+}
+
+// isCapability reports whether the kernel knows a capability.
+func isCapability(c uintptr) bool {
+	_, _, errno := unix.RawSyscall(unix.SYS_PRCTL, unix.PR_CAPBSET_READ, c, 0)
+	return errno == 0
+}
+
+// giveUp gives up this thread's capabilities, and the ways to new ones.
+func giveUp() error {
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		return fmt.Errorf("PR_CAP_AMBIENT_CLEAR_ALL: %w", err)
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	if _, _, errno := unix.RawSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0); errno != 0 {
+		return fmt.Errorf("capset: %w", errno)
+	}
+	// With it, root does not get them back by starting a program either.
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("PR_SET_NO_NEW_PRIVS: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,267 @@
+//go:build system
+
+package apart
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"storagebench.io/storagebench/internal/device/devicetest"
+	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload"
+)
+
+// outside is what must stay as it is.
+type outside struct {
+	dir, file, secret, device string
+}
+
+func newOutside(t *testing.T) outside {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := outside{dir: dir, file: filepath.Join(dir, "other"), secret: filepath.Join(dir, "secret"), device: devicetest.Loop(t, 1<<20)}
+	err = errors.Join(
+		os.Mkdir(filepath.Join(dir, "victim"), 0o777), os.Chmod(filepath.Join(dir, "victim"), 0o777),
+		// As large as what engines make: they remove one that is smaller.
+		os.WriteFile(o.file, make([]byte, 1<<20), 0o600), os.Chmod(o.file, 0o666),
+		os.WriteFile(o.secret, make([]byte, 1<<20), 0o600),
+		os.Chmod(dir, 0o777), os.Chmod(filepath.Dir(dir), 0o755),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// print is the state of all of it.
+func (o outside) print(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	for _, file := range []string{o.file, o.secret, o.device} {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s %x %v\n", filepath.Base(file), sha256.Sum256(content), info.Mode())
+	}
+	entries, err := os.ReadDir(filepath.Join(o.dir, "victim"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(&b, "%d in victim", len(entries))
+	return b.String()
+}
+
+// plants put something where an engine will make a file.
+var plants = map[string]func(o outside, path string) error{
+	"a link to a file beside": func(_ outside, path string) error { return os.Symlink("../other", path) },
+	"an absolute link":        func(o outside, path string) error { return os.Symlink(o.file, path) },
+	"a link to a directory":   func(o outside, path string) error { return os.Symlink(filepath.Join(o.dir, "victim"), path) },
+	"a link to a device":      func(o outside, path string) error { return os.Symlink(o.device, path) },
+	"a hard link":             func(o outside, path string) error { return os.Link(o.secret, path) },
+	"a FIFO": func(_ outside, path string) error {
+		return errors.Join(unix.Mkfifo(path, 0o666), os.Chmod(path, 0o666))
+	},
+	"a directory of links": func(o outside, path string) error {
+		err := errors.Join(os.Mkdir(path, 0o777), os.Chmod(path, 0o777))
+		for _, name := range []string{"cell", "0", "1", "t0", "f0"} {
+			err = errors.Join(err, os.Symlink(o.file, filepath.Join(path, name)))
+		}
+		return err
+	},
+	"a node of a device": func(o outside, path string) error {
+		var s unix.Stat_t
+		if err := unix.Stat(o.device, &s); err != nil {
+			return err
+		}
+		return errors.Join(unix.Mknod(path, unix.S_IFBLK|0o666, int(s.Rdev)), os.Chmod(path, 0o666))
+	},
+	"a program with set-user-ID": func(_ outside, path string) error {
+		b, err := os.ReadFile("/bin/true")
+		return errors.Join(err, os.WriteFile(path, b, 0o600), os.Chmod(path, 0o4755))
+	},
+}
+
+// within is the environment of a trial of a real engine, whose directory is in o.
+func within(t *testing.T, o outside, name string) workload.Env {
+	t.Helper()
+	env := newEnv(t, slog.New(slog.DiscardHandler))
+	_ = env.Opened.Close()
+	dir := filepath.Join(o.dir, "run")
+	err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700))
+	if err == nil {
+		env.Opened, err = os.Open(dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	env.Dir, env.Workload.Engine, env.Workload.Config = dir, name, json.RawMessage(engines[name].config)
+	env.Trial = trial.Trial{ID: "w.r001", Workload: "w", Repeat: 1}
+	return env
+}
+
+// made are the names that an engine makes in its directory.
+func made(t *testing.T, env workload.Env, e workload.Engine) []string {
+	t.Helper()
+	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Close(fd) }()
+	if _, err := unix.InotifyAddWatch(fd, env.Dir, unix.IN_CREATE|unix.IN_MOVED_TO); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Prepare(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Run(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := unix.Read(fd, buffer)
+		if err != nil || n <= 0 {
+			break
+		}
+		for at := 0; at+unix.SizeofInotifyEvent <= n; {
+			size := int(buffer[at+12]) | int(buffer[at+13])<<8
+			name := strings.TrimRight(string(buffer[at+unix.SizeofInotifyEvent:at+unix.SizeofInotifyEvent+size]), "\x00")
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+			at += unix.SizeofInotifyEvent + size
+		}
+	}
+	if len(names) == 0 {
+		t.Fatal("it made nothing")
+	}
+	return names
+}
+
+// perform prepares and runs a trial, whatever comes of it.
+func perform(t *testing.T, e workload.Engine, env workload.Env, limit time.Duration) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	if err := e.Prepare(ctx, env); err != nil {
+		return err
+	}
+	_, err := e.Run(ctx, env)
+	return err
+}
+
+// Whatever stands where an engine makes its files, nothing outside of its directory changes.
+// root plants it, when the directory is the engine's already: nobody who has less can.
+func TestNothingPlantedLeadsOutOfTheDirectory(t *testing.T) {
+	for name := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newOutside(t)
+			e := Engine{engines[name].engine}
+			names := made(t, within(t, o, name), e)
+			before := o.print(t)
+			for what, plant := range plants {
+				env := within(t, o, name)
+				for _, n := range names {
+					if err := plant(o, filepath.Join(env.Dir, n)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				limit := time.Minute
+				if what == "a FIFO" {
+					limit = 2 * time.Second // whoever opens it waits for the other end
+				}
+				err := perform(t, e, env, limit)
+				if after := o.print(t); after != before {
+					t.Errorf("%s at %v: it was\n%s\nand is\n%s\n(the trial: %v)", what, names, before, after, err)
+				}
+			}
+		})
+	}
+}
+
+// The same without this package: root follows.
+func TestControlRootFollowsLinks(t *testing.T) {
+	o := newOutside(t)
+	names := made(t, within(t, o, "fio"), Engine{engines["fio"].engine})
+	for _, what := range []string{"a link to a file beside", "a link to a device", "a hard link", "a node of a device"} {
+		before := o.print(t)
+		env := within(t, o, "fio")
+		for _, n := range names {
+			if strings.HasPrefix(n, ".") {
+				continue // notes
+			}
+			if err := plants[what](o, filepath.Join(env.Dir, n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := perform(t, engines["fio"].engine, env, time.Minute)
+		if o.print(t) == before {
+			t.Errorf("%s at %v: nothing has changed (the trial: %v)", what, names, err)
+		}
+	}
+}
+
+// A device is the engine's to use, and no other.
+func TestADeviceIsOpenedByItsOwnNode(t *testing.T) {
+	mine, other := devicetest.Loop(t, 8<<20), devicetest.Loop(t, 1<<20)
+	for _, name := range []string{"fio", "bandwidth"} {
+		env := newEnv(t, slog.New(slog.DiscardHandler))
+		_ = env.Opened.Close()
+		env.Dir, env.Opened, env.Device, env.Target.Mode = "", nil, mine, trial.Block
+		env.Workload.Engine, env.Workload.Config = name, json.RawMessage(engines[name].config)
+		env.Trial = trial.Trial{ID: "w.r001", Workload: "w", Repeat: 1}
+		e := Engine{engines[name].engine}
+		if err := e.Prepare(t.Context(), env); err != nil {
+			t.Fatal(err)
+		}
+		m, err := e.Run(t.Context(), env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "fio" && !strings.Contains(m.Input, "filename="+mine+"\n") {
+			t.Errorf("the job file names another device than %s:\n%s", mine, m.Input)
+		}
+		env.Device = other + "-which-is-not-there"
+		if err := e.Prepare(t.Context(), env); err == nil {
+			t.Error("a device that is not there was prepared")
+		}
+	}
+}
+
+// Kernels before 5.12 make mounts read-only one at a time.
+func TestMountsAreReadOnlyOneAtATime(t *testing.T) {
+	dir := t.TempDir()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(asOld, dir)
+	out := devicetest.Run(t, "unshare", "--mount", "--propagation", "private", exe)
+	if !strings.Contains(out, "read-only file system") {
+		t.Errorf("it says %q", out)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "here"), nil, 0o600); err != nil {
+		t.Errorf("outside: %v", err)
+	}
+}

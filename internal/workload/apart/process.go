@@ -1,0 +1,215 @@
+package apart
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+
+	"storagebench.io/storagebench/internal/workload/tool"
+)
+
+const (
+	// stopWait is how long a process may take to end after SIGTERM: its tool has
+	// tool.StopWait, and then what it has left is removed.
+	stopWait = tool.StopWait + 3*time.Second
+	// killWait is how long SIGKILL may take. A process that waits for a disk in the
+	// kernel does not end before the disk answers.
+	killWait = 10 * time.Second
+	// drainWait is how long what an ended process wrote may take to be read.
+	drainWait = time.Second
+)
+
+var (
+	errKilled = errors.New("it was killed")
+	errStuck  = fmt.Errorf("it did not end within %s of being killed; see whether the storage still answers", killWait)
+)
+
+// process is that of an engine.
+type process struct {
+	request, result *os.File
+	log             *logReader
+	pid             int
+	ended           chan struct{}
+	err             error // how it ended
+}
+
+// start starts the process, which confines itself and waits for a request.
+func start(ctx context.Context, engine string, c confinement, log *slog.Logger) (*process, error) {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	var theirs, ours []*os.File
+	pipe := func() (r, w *os.File) {
+		if err == nil {
+			if r, w, err = os.Pipe(); err == nil {
+				theirs, ours = append(theirs, r), append(ours, w)
+			}
+		}
+		return r, w
+	}
+	stdin, request := pipe()
+	results, result := pipe()
+	output, stderr := pipe()
+	if err != nil {
+		closeAll(append(theirs, ours...))
+		return nil, err
+	}
+	theirs, ours = []*os.File{stdin, result, stderr}, []*os.File{request, results, output}
+	cmd := &exec.Cmd{
+		Path: "/proc/self/exe", Args: []string{program, Command, engine, string(text)}, Dir: "/",
+		Env: []string{"PATH=" + os.Getenv("PATH")}, Stdin: stdin, Stdout: stderr, Stderr: stderr, ExtraFiles: []*os.File{result},
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
+	}
+	if c.User != 0 {
+		// What it starts ends with it: it is the first process of its namespace.
+		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID
+	}
+	p := &process{request: request, result: results, ended: make(chan struct{})}
+	started := make(chan error)
+	go p.run(cmd, started)
+	err = <-started
+	closeAll(theirs)
+	if err != nil {
+		closeAll(ours)
+		return nil, err
+	}
+	p.log = newLogReader(ctx, output, log)
+	return p, nil
+}
+
+// run starts the process and waits for it, in the thread whose end would end it.
+func (p *process) run(cmd *exec.Cmd, started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := cmd.Start(); err != nil {
+		started <- err
+		return
+	}
+	p.pid = cmd.Process.Pid
+	started <- nil
+	p.err = cmd.Wait()
+	_ = syscall.Kill(-p.pid, syscall.SIGKILL) // usually nothing is left
+	close(p.ended)
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close() // a pipe
+	}
+}
+
+// exchange tells the process what to do and returns what it replies, or why it does not.
+// When ctx ends, so does the process.
+func (p *process) exchange(ctx context.Context, r request) (reply, error) {
+	type outcome struct {
+		reply reply
+		err   error
+	}
+	replies := make(chan outcome, 1)
+	go func() {
+		got, err := p.converse(r)
+		replies <- outcome{got, err}
+	}()
+	stop, ended := ctx.Done(), p.ended
+	var late <-chan time.Time
+	for {
+		select {
+		case o := <-replies:
+			return o.reply, p.end(o.err)
+		case <-ended:
+			// What it wrote before is still in the pipe. Who else could write to it is not
+			// waited for.
+			ended = nil
+			_ = p.result.SetReadDeadline(time.Now().Add(drainWait)) // a pipe has deadlines
+		case <-stop:
+			stop, late = nil, time.After(stopWait)
+			_ = syscall.Kill(p.pid, syscall.SIGTERM) // it may have ended
+		case <-late:
+			return reply{}, p.end(ctx.Err())
+		}
+	}
+}
+
+// converse waits until the process is ready, and for its reply.
+func (p *process) converse(r request) (reply, error) {
+	first := make([]byte, 1)
+	if _, err := p.result.Read(first); err != nil || first[0] != ready {
+		return reply{}, errNoResult
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return reply{}, err
+	}
+	if _, err := p.request.Write(text); err != nil {
+		return reply{}, errNoResult
+	}
+	if err := p.request.Close(); err != nil {
+		return reply{}, err
+	}
+	begin, before := time.Now(), cpuTime()
+	var waited, used time.Duration
+	got, err := readReply(p.result, func() { waited, used = time.Since(begin), cpuTime()-before })
+	got.waited, got.runnerCPU = waited, used
+	if err == nil && got.Elapsed > waited {
+		err = fmt.Errorf("it says that it took %s of %s", got.Elapsed, waited)
+	}
+	return got, err
+}
+
+// end waits until the process has ended, which it does if it has replied. Otherwise it is
+// killed. The error that is returned says more than err where more is known.
+func (p *process) end(err error) error {
+	wait := killWait
+	if err != nil && !errors.Is(err, errNoResult) {
+		wait = 0
+	}
+	ended := p.wait(wait)
+	byUs := !ended
+	if !ended {
+		_ = syscall.Kill(p.pid, syscall.SIGKILL) // it may have ended
+		ended = p.wait(killWait)
+	}
+	_ = p.request.Close() // for the second time, usually
+	_ = p.result.Close()  // a pipe
+	p.log.close()
+	switch {
+	case !ended:
+		return errStuck
+	case errors.Is(err, errNoResult) && !byUs:
+		return howEnded(p.err)
+	default:
+		return err
+	}
+}
+
+// howEnded says how a process ended that has not replied.
+func howEnded(err error) error {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		return errNoResult
+	}
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() == syscall.SIGKILL {
+		return fmt.Errorf("%w: %w (%w)", errNoResult, errKilled, err)
+	}
+	return fmt.Errorf("%w: %w", errNoResult, err)
+}
+
+func (p *process) wait(limit time.Duration) (ended bool) {
+	select {
+	case <-p.ended:
+		return true
+	case <-time.After(limit):
+		return false
+	}
+}
+
+// words are what the process last said that was no message of a log.
+func (p *process) words() string { return p.log.words() }

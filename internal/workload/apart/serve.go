@@ -1,0 +1,97 @@
+package apart
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload"
+)
+
+const (
+	// Command is the first argument by which the program knows that it is to be an engine.
+	Command = "engine"
+	program = "storagebench"
+	// resultFile is the file that the result is written to.
+	resultFile = 3
+	// ready is written when the engine can begin.
+	ready = 'R'
+)
+
+// Become makes this process an engine and ends it, if a runner started it as one. Otherwise
+// it returns, and the program is what its arguments say.
+func Become(engines Finder) {
+	if len(os.Args) < 3 || os.Args[1] != Command {
+		return
+	}
+	var err error
+	if len(os.Args) > 3 {
+		err = confine(os.Args[3], os.Args[2])
+	} else {
+		err = serve(engines)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// serve does what the runner asks, once.
+func serve(engines Finder) error {
+	// The programs that it runs are not meant to have it.
+	unix.CloseOnExec(resultFile)
+	out := os.NewFile(resultFile, "result")
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	if _, err := out.Write([]byte{ready}); err != nil {
+		return fmt.Errorf("the runner: %w", err)
+	}
+	text, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		return fmt.Errorf("the request: %w", err)
+	}
+	var r request
+	if err := json.Unmarshal(text, &r); err != nil {
+		return fmt.Errorf("the request: %w", err)
+	}
+	r.Env.Log = slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	if err := os.Chdir(r.Env.Scratch); err != nil {
+		return fmt.Errorf("the scratch directory: %w", err)
+	}
+	document, raw := r.do(ctx, engines)
+	return writeReply(out, document, raw)
+}
+
+// do asks the engine, and returns what the runner is told.
+func (r request) do(ctx context.Context, engines Finder) (document result.EngineResult, raw []byte) {
+	document.Schema = result.EngineSchema
+	var m *result.Measurement
+	e, err := engines.Engine(r.Engine)
+	if err == nil {
+		document.OwnCPU, document.Elapsed = Quietly(func() { m, err = r.ask(ctx, e) })
+	}
+	if m != nil {
+		document.Measurement, document.EngineCPU, raw = m, m.EngineCPU, m.RawOutput
+	}
+	if err != nil {
+		document.Failure = trial.AsFailure(err)
+	}
+	return document, raw
+}
+
+func (r request) ask(ctx context.Context, e workload.Engine) (*result.Measurement, error) {
+	if r.Step == prepare {
+		return nil, e.Prepare(ctx, r.Env)
+	}
+	return e.Run(ctx, r.Env)
+}
