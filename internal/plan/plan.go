@@ -99,11 +99,11 @@ func Duration(p *trial.Plan, engines Checker) time.Duration {
 			worker += engines.Duration(w.Engine, w.Config)
 		}
 	}
-	workers := time.Duration(len(p.Workers))
-	if workers > 0 && worker > math.MaxInt64/workers {
+	nanoseconds, workers := worker.Nanoseconds(), int64(len(p.Workers))
+	if workers > 0 && nanoseconds > math.MaxInt64/workers {
 		return math.MaxInt64
 	}
-	return worker * workers
+	return time.Duration(nanoseconds * workers)
 }
 
 func buildTarget(t v1alpha1.Target, mode trial.Mode) (trial.Target, error) {
