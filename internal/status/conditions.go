@@ -50,6 +50,10 @@ func (w writer) setReady(why, message string) {
 func (w writer) clearEnded() {
 	w.unset(v1alpha1.ConditionComplete)
 	w.unset(v1alpha1.ConditionFailed)
+	if w.status.Run == nil {
+		w.set(v1alpha1.ConditionResultsStored, metav1.ConditionUnknown, reason.Pending, "no run has started yet")
+		return
+	}
 	w.set(v1alpha1.ConditionResultsStored, metav1.ConditionUnknown, reason.Running, "the run has not ended")
 }
 

@@ -60,6 +60,14 @@ func TestConditionsNeverContradictEachOther(t *testing.T) {
 	}
 }
 
+func TestABenchmarkThatWasNeverStartedHasNoRunThatCouldEnd(t *testing.T) {
+	s := &v1alpha1.StorageBenchmarkStatus{}
+	Summarize(s, Pass{Generation: 1, Now: noon, Outcome: Outcome{Reason: "StorageClassNotFound", Stalled: true}})
+	if got, want := conditions(s), "Ready=False/StorageClassNotFound Stalled=True/StorageClassNotFound ResultsStored=Unknown/Pending"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 func TestAFailedRunNamesTheFirstFailureAndCountsTheRest(t *testing.T) {
 	run := &v1alpha1.RunStatus{
 		TrialsPlanned: 24, TrialsStored: 18, WorkersTotal: 2, WorkersDone: 1, WorkersFailed: 1,

@@ -165,7 +165,7 @@ func TestRefusalsSayWhereAndWhatToDo(t *testing.T) {
 		},
 		"a misspelling": {
 			config: config{Parameters: map[string]string{"rw": "read", "iodpeth": "4"}},
-			want:   trial.Failure{Field: "fio.parameters.iodpeth", Message: `storagebench allows no option "iodpeth"`, Remedy: "did you mean iodepth?"},
+			want:   trial.Failure{Field: "fio.parameters.iodpeth", Message: `"iodpeth" is not a fio option that storagebench allows`, Remedy: "did you mean iodepth?"},
 		},
 		"a suffix of Kubernetes": {
 			config: config{Parameters: map[string]string{"rw": "read", "size": "10Gi"}},

@@ -184,7 +184,7 @@ func (c catalogue) refuse(o option) error {
 	if reason := refusals()[o.name]; reason != "" {
 		return &lineError{o.line, fmt.Sprintf("the option %s is not allowed: %s", o.name, reason), "remove it"}
 	}
-	message := fmt.Sprintf("storagebench allows no option %q", clip(o.name))
+	message := fmt.Sprintf("%q is not a fio option that storagebench allows", clip(o.name))
 	if suggest.Nearest(o.name, c.names()) != "" {
 		return &lineError{o.line, message, suggest.Remedy(o.name, c.names())}
 	}

@@ -36,7 +36,7 @@ type choiceError struct {
 }
 
 func (e *choiceError) Error() string {
-	return fmt.Sprintf("%q is not a value that it takes", clip(e.given))
+	return fmt.Sprintf("%q is not one of its values", clip(e.given))
 }
 
 // checkCharacters refuses what fio, or the shell it starts for arithmetic,
