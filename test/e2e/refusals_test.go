@@ -182,7 +182,7 @@ func TestADirectoryOfTheNode(t *testing.T) {
 	l := forbidden.beside("privileged")
 	l.onNode("ls", "/host") // makes the allowed directory, which a new node has not
 	missing := l.benchmark("missing", target)
-	says(t, l.ended(missing, reason.TargetUnusable).Message, "spec.targets[dir].hostPath.path", hostTargets+"/e2e", "no directory")
+	says(t, l.ended(missing, reason.TargetUnusable).Message, "spec.targets[dir].hostPath.path", hostTargets+"/e2e", "does not exist on the node")
 	if err := api.Delete(l.ctx, missing); err != nil {
 		t.Fatal(err)
 	}
