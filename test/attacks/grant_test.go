@@ -46,7 +46,8 @@ func (a *attack) plunderWorker(name string, changes ...func(*v1alpha1.StorageBen
 	m := a.tenant("restricted")
 	m.takeNode()
 	b := m.benchmark(name, changes...)
-	return m, b, m.plunder(b)
+	stolen := m.plunder(b)
+	return m, b, stolen
 }
 
 // plunder reads the plan and the grant of a running worker.

@@ -115,6 +115,7 @@ func newLab(t *testing.T) *lab {
 
 // of is the lab, as a part of the test sees it that is run by itself.
 func (l *lab) of(t *testing.T) *lab {
+	t.Helper()
 	part := *l
 	part.t = t
 	return &part

@@ -69,7 +69,7 @@ func (b *bench) idle(ctx context.Context, over time.Duration) (share float64, er
 	return (after.CPU - before.CPU).Seconds() / after.at.Sub(before.at).Seconds(), nil
 }
 
-// changes changes one benchmark after another, while nothing else happens. It returns how
+// changes starts one benchmark after another, while nothing else happens. It returns how
 // many seconds each took until the Job of the new run was resumed, with volume, plan and
 // grant created.
 func (b *bench) changes(ctx context.Context, n int) (seconds []float64, err error) {
