@@ -116,10 +116,10 @@ func existingRequests(ctx context.Context, t *testing.T) map[string]request {
 		"the operator lets a Job of others go":       change(operatorUser, theirs, resume, "only its own Jobs"),
 		"the operator deletes a Job of others":       remove(operatorUser, theirs, "only its own Jobs"),
 		"the operator adopts a Job of others":        change(operatorUser, theirs, func(j *batchv1.Job) { j.Labels = ours.Labels }, "only its own Jobs"),
-		"the operator gives its Job to another":      change(operatorUser, ours, func(j *batchv1.Job) { j.OwnerReferences[0].UID = "u-9" }, "changes nothing else"),
-		"the operator multiplies its Job":            change(operatorUser, ours, func(j *batchv1.Job) { j.Spec.Parallelism = new(int32(9)) }, "changes nothing else"),
-		"the operator moves its Job to another node": change(operatorUser, ours, func(j *batchv1.Job) { j.Spec.Template.Spec.NodeSelector = map[string]string{"a": "b"} }, "changes nothing else"),
-		"the operator labels the Pods of its Job":    change(operatorUser, ours, func(j *batchv1.Job) { j.Spec.Template.Labels["app"] = "db" }, "changes nothing else"),
+		"the operator gives its Job to another":      change(operatorUser, ours, func(j *batchv1.Job) { j.OwnerReferences[0].UID = "u-9" }, "not change anything else"),
+		"the operator multiplies its Job":            change(operatorUser, ours, func(j *batchv1.Job) { j.Spec.Parallelism = new(int32(9)) }, "not change anything else"),
+		"the operator moves its Job to another node": change(operatorUser, ours, func(j *batchv1.Job) { j.Spec.Template.Spec.NodeSelector = map[string]string{"a": "b"} }, "not change anything else"),
+		"the operator labels the Pods of its Job":    change(operatorUser, ours, func(j *batchv1.Job) { j.Spec.Template.Labels["app"] = "db" }, "not change anything else"),
 		"the operator writes the status of a benchmark": {user: operatorUser, do: func(ctx context.Context, c client.Client) error {
 			b := held.DeepCopy()
 			before := b.DeepCopy()

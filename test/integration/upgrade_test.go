@@ -11,7 +11,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -118,9 +120,49 @@ func split(t *testing.T, file string) []string {
 			t.Fatal(err)
 		}
 		if len(bytes.TrimSpace(text)) > 0 {
-			out = append(out, string(text))
+			out = append(out, moved(string(text)))
 		}
 	}
+}
+
+// stamp is a time as the API server writes it.
+var stamp = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z`)
+
+// captured is when the objects were captured.
+var captured = sync.OnceValue(func() (newest time.Time) {
+	_ = filepath.WalkDir(oldDirectory, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".yaml" {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		for _, found := range stamp.FindAllString(string(content), -1) {
+			if at, parseErr := time.Parse(time.RFC3339, found); parseErr == nil && at.After(newest) {
+				newest = at
+			}
+		}
+		return err
+	})
+	return newest
+})
+
+// begun is when this test began.
+var begun = time.Now()
+
+// moved is a text whose times are as if it had been captured just before the test: a run
+// does not wait for years, and has a timeout.
+func moved(text string) string {
+	by := begun.Sub(captured()).Truncate(time.Second) - time.Second
+	return stamp.ReplaceAllStringFunc(text, func(found string) string {
+		at, err := time.Parse(time.RFC3339, found)
+		if err != nil {
+			return found
+		}
+		layout := "2006-01-02T15:04:05Z"
+		if strings.Contains(found, ".") {
+			layout = "2006-01-02T15:04:05.000000Z"
+		}
+		return at.Add(by).UTC().Format(layout)
+	})
 }
 
 func decode[T any](t *testing.T, text string) *T {
