@@ -159,4 +159,4 @@ func versions(ctx context.Context, reader client.Reader, list client.ObjectList,
 	return all, err
 }
 
-func (s *stage) owns(name string) bool { return strings.Contains(name, s.namespace) }
+func (s *stage) owns(name string) bool { return s.alone || strings.Contains(name, s.namespace) }

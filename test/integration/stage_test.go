@@ -70,7 +70,9 @@ var _ events.EventRecorder = noEvents{}
 // stage is one world: a namespace with nodes, and an operator whose passes are counted.
 type stage struct {
 	*apiServer
-	t         *testing.T
+	t *testing.T
+	// alone: no other stage is at work, so what others have left counts as well.
+	alone     bool
 	ctx       context.Context
 	namespace string
 	store     string
