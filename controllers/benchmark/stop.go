@@ -35,10 +35,10 @@ func (r *Reconciler) stop(ctx context.Context, p *pass) (done bool, err error) {
 	}
 	switch {
 	case terminating:
-		p.outcome = status.Underway(reason.NamespaceTerminating, "namespace "+p.Namespace+" is being deleted; nothing can be started in it", 0)
+		p.outcome = status.Underway(reason.NamespaceTerminating, "namespace "+p.Namespace+" is being deleted, so nothing can start in it", 0)
 		return true, nil
 	case p.Spec.Suspend:
-		p.outcome = status.Underway(reason.Suspended, "spec.suspend is true; set it to false to carry on after the last stored trial", 0)
+		p.outcome = status.Underway(reason.Suspended, "spec.suspend is true; set it to false to continue after the last stored trial", 0)
 		return true, nil
 	}
 	return false, nil

@@ -83,7 +83,7 @@ func (r *Reconciler) withoutPlan(ctx context.Context, p *pass, s *scene) error {
 	run, t := p.Status.Run, s.world.StoreTrouble
 	if t == nil {
 		// Of release 0.1, and none of its workers has begun: start makes the plan.
-		p.outcome = status.Underway(reason.Pending, "the run's plan is made", staleRetry)
+		p.outcome = status.Underway(reason.Pending, "building the plan of a run that an earlier release recorded", staleRetry)
 		return nil
 	}
 	p.outcome = status.Outcome{Reason: t.Reason, Message: t.Message, Stalled: !t.MayPass, Active: true, Again: 15 * time.Second}

@@ -92,13 +92,13 @@ func decide(f facts) decision {
 	case status.Phase.Over():
 		return decision{phase: status.Phase, message: status.Message}
 	case f.record.Annotations[v1alpha1.AnnotationAbandon] == abandonValue(f.record):
-		return decision{phase: v1alpha1.RestoreAbandoned, message: fmt.Sprintf("given up by the annotation %s: the settings of node %s may not be what they were", v1alpha1.AnnotationAbandon, node)}
+		return decision{phase: v1alpha1.RestoreAbandoned, message: fmt.Sprintf("an administrator gave up with the annotation %s: settings of node %s may still be changed", v1alpha1.AnnotationAbandon, node)}
 	case f.nodeGone:
-		return decision{phase: v1alpha1.RestoreGone, message: fmt.Sprintf("node %s was deleted or installed anew before its settings were put back", node)}
+		return decision{phase: v1alpha1.RestoreGone, message: fmt.Sprintf("node %s was deleted or reinstalled before its settings were restored", node)}
 	case f.worker == workerActive:
 		return decision{phase: v1alpha1.RestoreInUse, message: fmt.Sprintf("worker %s may change settings", f.record.Spec.Worker), again: pollAway}
 	case !f.nodeReady:
-		return decision{phase: v1alpha1.RestoreNodeAway, message: fmt.Sprintf("node %s is not ready; its settings are put back when it is", node), again: pollAway}
+		return decision{phase: v1alpha1.RestoreNodeAway, message: fmt.Sprintf("node %s is not ready; its settings will be restored when it is", node), again: pollAway}
 	case f.worker == workerEnding && f.endingFor < endingPatience:
 		return decision{phase: keepFailed(status), message: fmt.Sprintf("waiting until the Pod of worker %s has ended", f.record.Spec.Worker), again: pollRestoring}
 	}
@@ -149,5 +149,5 @@ func failureMessage(f facts) string {
 	if said == "" {
 		said = "the restore left no message"
 	}
-	return fmt.Sprintf("a setting of node %s could not be put back: %s", f.record.Name, said)
+	return fmt.Sprintf("a setting of node %s could not be restored: %s", f.record.Name, said)
 }

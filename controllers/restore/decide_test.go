@@ -46,7 +46,7 @@ func TestDecide(t *testing.T) {
 		"and waited for":                                     {func(f *facts) { f.attempt = attemptRunning }, decided{stepNone, v1alpha1.RestoreRunning, pollRestoring}, "puts the settings back"},
 		"what keeps it from starting is said":                {func(f *facts) { f.attempt, f.said = attemptRunning, "no image" }, decided{stepNone, v1alpha1.RestoreRunning, pollRestoring}, "no image"},
 		"when it has succeeded the record is closed":         {func(f *facts) { f.attempt = attemptSucceeded }, decided{stepClose, v1alpha1.RestoreRunning, 0}, ""},
-		"when it has failed that is counted, with its word":  {func(f *facts) { f.attempt, f.said = attemptFailed, "read-only" }, decided{stepRetry, v1alpha1.RestoreFailed, 5 * time.Second}, "node n1 could not be put back: read-only"},
+		"when it has failed that is counted, with its word":  {func(f *facts) { f.attempt, f.said = attemptFailed, "read-only" }, decided{stepRetry, v1alpha1.RestoreFailed, 5 * time.Second}, "node n1 could not be restored: read-only"},
 		"a failure without a word":                           {func(f *facts) { f.attempt = attemptFailed }, decided{stepRetry, v1alpha1.RestoreFailed, 5 * time.Second}, "left no message"},
 		"the next attempt waits, and says what failed":       {func(f *facts) { failedBefore(f, 3, 8*time.Second) }, decided{stepNone, v1alpha1.RestoreFailed, 12 * time.Second}, "the scheduler is busy"},
 		"then it is made":                                    {func(f *facts) { failedBefore(f, 3, 21*time.Second) }, decided{stepCreate, v1alpha1.RestoreFailed, pollRestoring}, "the scheduler is busy"},
@@ -55,8 +55,8 @@ func TestDecide(t *testing.T) {
 		"a node that is away is waited for":                  {func(f *facts) { f.nodeReady = false }, decided{stepNone, v1alpha1.RestoreNodeAway, pollAway}, "node n1 is not ready"},
 		"also if its worker does not end":                    {func(f *facts) { f.nodeReady, f.worker = false, workerEnding }, decided{stepNone, v1alpha1.RestoreNodeAway, pollAway}, ""},
 		"also if its Job has ended":                          {func(f *facts) { f.nodeReady, f.attempt = false, attemptSucceeded }, decided{stepNone, v1alpha1.RestoreNodeAway, pollAway}, ""},
-		"a node that is gone is not waited for":              {func(f *facts) { f.nodeGone, f.nodeReady = true, false }, decided{stepNone, v1alpha1.RestoreGone, 0}, "deleted or installed anew"},
-		"a node that was installed anew":                     {func(f *facts) { f.nodeGone = true }, decided{stepNone, v1alpha1.RestoreGone, 0}, "installed anew"},
+		"a node that is gone is not waited for":              {func(f *facts) { f.nodeGone, f.nodeReady = true, false }, decided{stepNone, v1alpha1.RestoreGone, 0}, "deleted or reinstalled"},
+		"a node that was installed anew":                     {func(f *facts) { f.nodeGone = true }, decided{stepNone, v1alpha1.RestoreGone, 0}, "reinstalled"},
 		"a node that is given up": {func(f *facts) {
 			f.nodeReady = false
 			f.record.Annotations = map[string]string{v1alpha1.AnnotationAbandon: "u1/Abandon"}

@@ -74,7 +74,7 @@ func (r *Records) Open(ctx context.Context, node string, spec v1alpha1.NodeResto
 	}
 	return &trial.Failure{
 		Class:   reason.Restoring,
-		Message: fmt.Sprintf("settings of node %s that an earlier worker may have changed are not put back yet", node), Err: status.ErrMayPass,
+		Message: fmt.Sprintf("settings of node %s that an earlier worker may have changed are not restored yet", node), Err: status.ErrMayPass,
 	}
 }
 
@@ -92,7 +92,7 @@ func (r *Records) Admitted(ctx context.Context, node string, settings []v1alpha1
 	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) {
 		return &trial.Failure{
 			Class: reason.RestoreNotPossible, Field: "spec.variants", Err: err,
-			Message: fmt.Sprintf("the Pod that would put the settings of node %s back cannot be created in namespace %s: %v", node, r.Namespace, err),
+			Message: fmt.Sprintf("the Pod that would restore the settings of node %s cannot be created in namespace %s: %v", node, r.Namespace, err),
 			Remedy:  "ask your cluster administrator to create the namespace, label it pod-security.kubernetes.io/enforce=privileged, and allow the operator to create Pods there (the chart does)",
 		}
 	}

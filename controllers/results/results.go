@@ -95,8 +95,8 @@ var ErrNoPlan = errors.New("the result store does not have the run's plan")
 // PlanGone is the failure of a run whose plan was deleted.
 func PlanGone() *trial.Failure {
 	return &trial.Failure{
-		Class: reason.PlanTampered, Message: "the run's plan.json is gone from the result store",
-		Remedy: "see who deletes objects there, then change spec.runID to run again",
+		Class: reason.PlanTampered, Message: "somebody deleted the run's plan.json from the result store",
+		Remedy: "find out who deletes objects there, then change spec.runID to run again",
 	}
 }
 

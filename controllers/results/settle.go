@@ -76,7 +76,7 @@ func lost(self trial.Worker, receipt *trial.Receipt) *trial.Failure {
 	return &trial.Failure{
 		Class:   reason.WorkerLost,
 		Message: fmt.Sprintf("the worker's Pods on node %s ended without a receipt", self.Node),
-		Remedy:  "see whether the node, or its memory, was lost; change spec.runID to run again",
+		Remedy:  "check whether the node failed or ran out of memory, then change spec.runID to run again",
 	}
 }
 
@@ -88,8 +88,8 @@ func (e *rejectedError) Error() string { return e.why }
 func (e *rejectedError) failure(self trial.Worker) *trial.Failure {
 	return &trial.Failure{
 		Class:   reason.ResultsRejected,
-		Message: fmt.Sprintf("a document that worker %s stored is not accepted: %s", self.Name, e.why),
-		Remedy:  "see who else can write to the worker's objects, then change spec.runID to run again",
+		Message: fmt.Sprintf("the operator rejected a document that worker %s stored: %s", self.Name, e.why),
+		Remedy:  "find out who else can write to the worker's objects, then change spec.runID to run again",
 	}
 }
 

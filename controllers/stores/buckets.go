@@ -132,7 +132,7 @@ func Trouble(rs *v1alpha1.ResultStore, err error) (why, message string) {
 	case errors.Is(err, errSecret):
 		return reason.SecretNotFound, fmt.Sprintf("spec.secretRef.name: %v; create it with the keys %s and %s", err, accessKeyID, secretAccessKey)
 	case errors.Is(err, errSecretForbidden):
-		return reason.SecretNotFound, fmt.Sprintf("spec.secretRef.name: %v; add %s to the chart's value resultStore.secretNames, or name a Secret that stands there", err, spec.SecretRef.Name)
+		return reason.SecretNotFound, fmt.Sprintf("spec.secretRef.name: %v; add %s to the chart's value resultStore.secretNames, or use a Secret that is listed there", err, spec.SecretRef.Name)
 	case errors.Is(err, store.ErrNoBucket):
 		return reason.BucketNotFound, fmt.Sprintf("spec.bucket: %s has no bucket %q; create it or correct the name", spec.Endpoint, spec.Bucket)
 	case errors.Is(err, store.ErrCredentials):

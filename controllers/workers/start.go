@@ -239,7 +239,7 @@ func (w *Workers) inTheWay(ctx context.Context, b *v1alpha1.StorageBenchmark, jo
 	if existing.Labels[jobspec.LabelManagedBy] != jobspec.ManagedBy {
 		return &trial.Failure{
 			Class:   reason.PodRejected,
-			Message: fmt.Sprintf("somebody has taken the label %s=%s from Job %s in namespace %s, and the operator may no longer delete it", jobspec.LabelManagedBy, jobspec.ManagedBy, existing.Name, existing.Namespace),
+			Message: fmt.Sprintf("somebody removed the label %s=%s from Job %s in namespace %s, so the operator may not delete it", jobspec.LabelManagedBy, jobspec.ManagedBy, existing.Name, existing.Namespace),
 			Remedy:  "delete the Job", Err: err,
 		}
 	}
@@ -247,7 +247,7 @@ func (w *Workers) inTheWay(ctx context.Context, b *v1alpha1.StorageBenchmark, jo
 	if jobState(existing) == progress.JobPreparing || !sameLabels(existing, job) {
 		_ = w.delete(ctx, "discard", existing)
 	}
-	return &trial.Failure{Class: reason.Starting, Message: "waiting until Job " + existing.Name + ", an earlier one of the worker, is removed", Err: errors.Join(err, status.ErrMayPass)}
+	return &trial.Failure{Class: reason.Starting, Message: "waiting until Job " + existing.Name + " of an earlier attempt is removed", Err: errors.Join(err, status.ErrMayPass)}
 }
 
 // sameLabels reports whether a Job has the labels by which the operator finds its own.
@@ -272,11 +272,11 @@ func refused(object client.Object, err error) error {
 	case apierrors.IsAlreadyExists(err):
 		return &trial.Failure{
 			Class:   reason.PodRejected,
-			Message: fmt.Sprintf("there is a %s %s in namespace %s that this run has not made", kind, object.GetName(), object.GetNamespace()),
-			Remedy:  "delete it; if it is of an earlier try, it goes by itself", Err: err,
+			Message: fmt.Sprintf("there already is a %s %s in namespace %s that this run did not create", kind, object.GetName(), object.GetNamespace()),
+			Remedy:  "delete it; if it belongs to an earlier attempt, it disappears by itself", Err: err,
 		}
 	case apierrors.IsForbidden(err) || apierrors.IsInvalid(err):
-		return &trial.Failure{Class: reason.PodRejected, Message: err.Error(), Remedy: "make the namespace's quota and policies allow it", Err: err}
+		return &trial.Failure{Class: reason.PodRejected, Message: err.Error(), Remedy: "change the namespace's quota or policies to allow it", Err: err}
 	}
 	return err
 }

@@ -55,7 +55,7 @@ func (w *Workers) Why(ctx context.Context, seen Seen, node string) (*progress.Tr
 			}
 			return &progress.Trouble{
 				Reason:  reason.PodUnschedulable,
-				Message: fmt.Sprintf("spec.placement: the Pod %s cannot be scheduled on node %s: %s; make room there, or change placement.nodeSelector or placement.tolerations", pod.Name, node, c.Message),
+				Message: fmt.Sprintf("spec.placement: the Pod %s cannot be scheduled on node %s: %s; free resources there, or change placement.nodeSelector or placement.tolerations", pod.Name, node, c.Message),
 			}, nil
 		}
 	}
@@ -126,7 +126,7 @@ func (w *Workers) unprovisioned(ctx context.Context, claim *corev1.PersistentVol
 	}
 	return &progress.Trouble{
 		Reason: reason.VolumeNotReady,
-		Message: fmt.Sprintf("the claim %s waits for a volume: the provisioner %q of StorageClass %s has not made one and has not said why; see that it is installed and runs",
+		Message: fmt.Sprintf("the claim %s waits for a volume: the provisioner %q of StorageClass %s has not provisioned one and has reported no error; check that it is installed and running",
 			claim.Name, class.Provisioner, name),
 	}, nil
 }
@@ -159,13 +159,13 @@ func (w *Workers) readWarning(ctx context.Context, namespace, uid string) (*prog
 	message := fmt.Sprintf("%s %s: %s: %s", last.InvolvedObject.Kind, last.InvolvedObject.Name, last.Reason, strings.TrimSpace(last.Message))
 	switch {
 	case last.Reason == "FailedMount" && ownGone.MatchString(last.Message):
-		return &progress.Trouble{Reason: reason.VolumeNotReady, Message: message + "; somebody has deleted it, and the worker's Job is made again", MayPass: true, Remake: true}, nil
+		return &progress.Trouble{Reason: reason.VolumeNotReady, Message: message + "; somebody deleted it, so the operator creates the worker's Job again", MayPass: true, Remake: true}, nil
 	case last.Reason == "FailedCreate":
-		return &progress.Trouble{Reason: reason.PodRejected, Message: message + "; make the namespace's quota, policies and Pod Security level allow it"}, nil
+		return &progress.Trouble{Reason: reason.PodRejected, Message: message + "; change the namespace's quota, policies or Pod Security level to allow it"}, nil
 	case last.Reason == "FailedScheduling":
-		return &progress.Trouble{Reason: reason.PodUnschedulable, Message: message + "; change spec.placement or make room"}, nil
+		return &progress.Trouble{Reason: reason.PodUnschedulable, Message: message + "; free resources there, or change spec.placement"}, nil
 	default:
-		return &progress.Trouble{Reason: reason.VolumeNotReady, Message: message + "; see to the target, its StorageClass and the node"}, nil
+		return &progress.Trouble{Reason: reason.VolumeNotReady, Message: message + "; check the target, its StorageClass and the node"}, nil
 	}
 }
 

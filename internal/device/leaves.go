@@ -41,7 +41,7 @@ func (s System) underFilesystem(fs Filesystem, depth int) ([]result.Device, stri
 	case "tmpfs", "ramfs":
 		return nil, fs.Type + " is in memory: there is no device"
 	case "nfs", "nfs4", "cifs", "smb3", "ceph", "fuse", "glusterfs", "9p", "virtiofs", "lustre", "beegfs":
-		return nil, fmt.Sprintf("%s from %s: its disks are on another machine", fs.Type, fs.Source)
+		return nil, fmt.Sprintf("the target is on %s from %s, whose disks are on another machine and cannot be watched from here", fs.Type, fs.Source)
 	default:
 		return nil, fmt.Sprintf("a file system of type %s does not show its device", fs.Type)
 	}
@@ -120,7 +120,7 @@ func (w *walk) visit(link string, depth int) {
 	d := describe(dir)
 	w.leaves = append(w.leaves, d)
 	if kind := remote(d.Name, dir); kind != "" {
-		w.note("%s is %s: its disks are on another machine", d.Name, kind)
+		w.note("%s is %s: its disks are on another machine and cannot be watched from here", d.Name, kind)
 	}
 	if strings.HasPrefix(d.Name, "zd") {
 		w.note("%s is a ZFS volume: sysfs does not show the disks of its pool", d.Name)

@@ -254,7 +254,7 @@ func checkMeasured(o Outcome, attempt int, f *trial.Failure, m Metrics, operatio
 	}
 	for _, name := range operations {
 		if !operationPattern.MatchString(name) {
-			return fmt.Errorf("%.64q is not a valid name of an operation", name)
+			return fmt.Errorf("an operation has the invalid name %.64q: up to 64 letters, digits, spaces and ._:/+- are allowed", name)
 		}
 	}
 	return errors.Join(checkHistograms(h), f.Bound())
@@ -266,7 +266,7 @@ func checkHistograms(h Histograms) error {
 	}
 	for name := range h {
 		if !operationPattern.MatchString(name) {
-			return fmt.Errorf("%.64q is not a valid name of an operation", name)
+			return fmt.Errorf("an operation has the invalid name %.64q: up to 64 letters, digits, spaces and ._:/+- are allowed", name)
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ func Decode(engine string, raw json.RawMessage, c any) error {
 		if name, ok := unknownField(err); ok {
 			return &trial.Failure{Class: reason.InvalidSpec, Field: engine + "." + name, Message: fmt.Sprintf("%s has no field %q", engine, name), Remedy: suggest.Remedy(name, fieldNames(c)), Err: err}
 		}
-		return &trial.Failure{Class: reason.InvalidSpec, Field: engine, Message: "cannot read the configuration: " + err.Error(), Remedy: "see the fields of " + engine + " in docs/reference/api.md", Err: err}
+		return &trial.Failure{Class: reason.InvalidSpec, Field: engine, Message: "cannot read the configuration: " + err.Error(), Remedy: "kubectl explain storagebenchmark.spec.workloads." + engine + " lists its fields", Err: err}
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func Silent(b *v1alpha1.StorageBenchmark, reasons, objects []string) string {
 	case over && b.DeletionTimestamp.IsZero():
 		return ""
 	case !slices.Contains(reasons, c.Reason):
-		return fmt.Sprintf("%s is no reason of the vocabulary: %s", c.Reason, c.Message)
+		return fmt.Sprintf("%s is not a reason that package api/reason defines: %s", c.Reason, c.Message)
 	case c.Reason == reason.InternalError:
 		return "it waits for nothing but the end of an error: " + c.Message
 	}

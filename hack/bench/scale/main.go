@@ -115,7 +115,7 @@ func inCluster(ctx context.Context, s settings, dir string, v *verdict) (err err
 		return err
 	}
 	if err := c.awaitStore(ctx); err != nil {
-		return fmt.Errorf("the operator cannot use the store: %w", errors.Join(err, b.alive()))
+		return fmt.Errorf("the operator does not find its ResultStore available: %w", errors.Join(err, b.alive()))
 	}
 	if err = b.run(ctx, v); err != nil {
 		for _, r := range b.operator.running() {

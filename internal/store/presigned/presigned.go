@@ -104,7 +104,7 @@ func (o *Objects) upload(ctx context.Context, key string, body []byte) (*http.Re
 }
 
 func denied(key string) error {
-	return fmt.Errorf("store: put %s: %w: the grant does not include this object", key, store.ErrDenied)
+	return fmt.Errorf("store: put %s: %w: the worker's grant has no signed upload for this object", key, store.ErrDenied)
 }
 
 // Get downloads an object of at most result.MaxDocument bytes.
@@ -116,7 +116,7 @@ func (o *Objects) Get(ctx context.Context, key string) ([]byte, error) {
 func (o *Objects) GetLimited(ctx context.Context, key string, limit int) ([]byte, error) {
 	signed, ok := o.grant.Get[key]
 	if !ok {
-		return nil, fmt.Errorf("store: get %s: %w: the grant does not include this object", key, store.ErrDenied)
+		return nil, fmt.Errorf("store: get %s: %w: the worker's grant has no signed download for this object", key, store.ErrDenied)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, signed, nil)
 	if err != nil {

@@ -60,7 +60,7 @@ func (c config) check() error {
 	case c.Threads < 1 || c.Threads > maxThreads:
 		return refuse("threads", fmt.Sprintf("%d is not between 1 and %d", c.Threads, maxThreads), "omit it for the default, 1")
 	case int64(c.Threads) > c.Files:
-		return refuse("threads", fmt.Sprintf("%d threads cannot share %d files", c.Threads, c.Files), "lower threads or raise files")
+		return refuse("threads", fmt.Sprintf("%d threads need at least as many files, but files is %d", c.Threads, c.Files), "lower threads or raise files")
 	case uint64(c.Size)*uint64(c.Threads) > maxMemory:
 		return &trial.Failure{Class: reason.LimitExceeded, Field: "filesync.threads", Message: fmt.Sprintf("%d threads with %s each would hold more than %s of data in memory", c.Threads, workload.Human(uint64(c.Size)), workload.Human(maxMemory)), Remedy: "lower threads or size"}
 	}

@@ -120,7 +120,7 @@ func (c config) check() error {
 			if high == "" {
 				high = fmt.Sprint(b.high)
 			}
-			return refuse(b.field, fmt.Sprintf("%d is not between %d and %s", b.is, b.low, high), "see the field in docs/reference/api.md")
+			return refuse(b.field, fmt.Sprintf("%d is not between %d and %s", b.is, b.low, high), "use a value in that range, or omit the field for its default")
 		}
 	}
 	for _, check := range []func() *trial.Failure{c.checkChoices, c.checkTogether, c.checkFilesLast, c.checkMode} {
@@ -150,7 +150,7 @@ func (c config) checkTogether() *trial.Failure {
 	case c.MinSize > c.MaxSize:
 		return refuse("maxSize", fmt.Sprintf("%d is less than minSize, which is %d", c.MaxSize, c.MinSize), "raise maxSize or lower minSize")
 	case int64(c.Threads) > c.Files:
-		return refuse("threads", fmt.Sprintf("%d threads cannot share %d files", c.Threads, c.Files), "lower threads or raise files")
+		return refuse("threads", fmt.Sprintf("%d threads need at least as many files, but files is %d", c.Threads, c.Files), "lower threads or raise files")
 	case c.ReadBias == -1 && c.CreateBias == -1:
 		return refuse("createBias", "readBias and createBias are both -1, so transactions would do nothing", "set one of them from 0 to 10")
 	case buffers > maxBuffers:

@@ -46,7 +46,7 @@ func TestWhatIsRefusedNamesItsField(t *testing.T) {
 		`{"createBias":0,"files":100}`:    {"createBias", "100 files do not last for 100000 transactions"},
 		`{"threads":0}`:                   {"threads", "between"},
 		`{"threads":257}`:                 {"threads", "between"},
-		`{"threads":8,"files":7}`:         {"threads", "8 threads cannot share 7 files"},
+		`{"threads":8,"files":7}`:         {"threads", "8 threads need at least as many files, but files is 7"},
 		`{"threads":8,"readBlockSize":"64Mi","writeBlockSize":"64Mi"}`: {"threads", "1 GiB of memory"},
 		`{"seed":4294967296}`:                             {"seed", "between"},
 		`{"durability":"Fsync"}`:                          {"durability", "Fsync"},
