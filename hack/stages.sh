@@ -1,7 +1,8 @@
 # Sourced by scripts that run several commands side by side (.ci/run, hack/test). Each is a
 # stage: "stage" declares it, "run_stages" runs all of them and says, once a minute, what
 # runs. The output of a stage goes to a file and is shown in one piece when the stage has
-# ended. Every stage runs, also after one that failed. shellcheck shell=bash
+# ended. Every stage runs, also after one that failed.
+# shellcheck shell=bash
 
 stage_names=() stages_failed=() stage_times=()
 declare -A stage_command=() stage_nice=() stage_after=() stage_pid=() stage_begin=() stage_state=()
