@@ -15,17 +15,7 @@ var (
 
 // A link to a file that is not there is found here and not by a reader.
 func TestLinksBetweenDocuments(t *testing.T) {
-	files := []string{"../../README.md"}
-	err := filepath.WalkDir("../../docs", func(path string, _ os.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(path, ".md") {
-			files = append(files, path)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
+	for _, file := range documents(t) {
 		content, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -41,4 +31,20 @@ func TestLinksBetweenDocuments(t *testing.T) {
 			}
 		}
 	}
+}
+
+// documents are the README and everything in docs.
+func documents(t *testing.T) []string {
+	t.Helper()
+	files := []string{"../../README.md"}
+	err := filepath.WalkDir("../../docs", func(path string, _ os.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".md") {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
