@@ -24,7 +24,7 @@ import (
 	"storagebench.io/storagebench/test/faults"
 )
 
-// stopNode takes a node away, also after a failure of the test only until its end.
+// stopNode stops a node, and starts it again at the test's end.
 func (l *lab) stopNode(node string, flags ...string) {
 	l.t.Helper()
 	l.t.Cleanup(func() { cluster(l.t, "node-start", node) })

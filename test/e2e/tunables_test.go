@@ -60,7 +60,7 @@ func tuned(device string, trials int32) func(*v1alpha1.StorageBenchmarkSpec) {
 	}
 }
 
-// asBefore waits until the device's settings are those of before, and the condition
+// asBefore checks that the device's settings are those of before, and that the condition
 // says so.
 func (l *lab) asBefore(b *v1alpha1.StorageBenchmark, device string, before queue) {
 	l.t.Helper()
@@ -81,7 +81,7 @@ func (l *lab) changed(device string, before queue) {
 	})
 }
 
-// gone waits until a benchmark is, for which it must have put back its settings.
+// gone waits until the benchmark is deleted and its nodes are restored.
 func (l *lab) gone(b *v1alpha1.StorageBenchmark) {
 	l.t.Helper()
 	l.eventually("the benchmark is gone", func() error {

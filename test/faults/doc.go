@@ -7,9 +7,9 @@
 // a seed chooses. Those of test/e2e do it to Pods, Jobs, nodes, the operator, kubelets,
 // records, benchmarks and namespaces. Those of test/zfs pull the plug of a machine.
 //
-// Each fault is counted once, when it has been injected. Each setting that is not what it was
-// before counts against it, unless the fault is that somebody else has changed it, which must
-// be said and is put back by the test. So does each benchmark that, a minute after the fault
+// Each fault is counted once, when it has been injected. A changed setting counts against the
+// fault, except where the fault is that somebody else changed it: then the operator must
+// report it, and the test restores it. So does each benchmark that, a minute after the fault
 // is over, has neither finished nor failed and says in no condition what it waits for.
 //
 // In: the name of a fault, of a setting or of a benchmark. Out: a line in the file that
