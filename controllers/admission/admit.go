@@ -38,7 +38,7 @@ func Admit(f Facts, rules Rules, run string) (plan.Input, error) {
 	if failure != nil {
 		return plan.Input{}, failure
 	}
-	variants, err := permit(f, rules, nodes)
+	variants, err := permit(f, rules, withLabels(f.Nodes, nodes))
 	if err != nil {
 		return plan.Input{}, err
 	}
@@ -71,32 +71,37 @@ func Notes(f Facts) []string {
 	return notes
 }
 
-func permit(f Facts, rules Rules, nodes []string) ([]trial.Variant, error) {
+// withLabels returns the nodes of these names.
+func withLabels(all []corev1.Node, names []string) (nodes []policy.Node) {
+	for i := range all {
+		if slices.Contains(names, all[i].Name) {
+			nodes = append(nodes, policy.Node{Name: all[i].Name, Labels: all[i].Labels})
+		}
+	}
+	return nodes
+}
+
+func permit(f Facts, rules Rules, nodes []policy.Node) ([]trial.Variant, error) {
 	if len(f.Benchmark.Spec.Variants) == 0 {
 		return nil, nil
 	}
-	in := policy.Input{
-		Namespace: f.Benchmark.Namespace, NamespaceLabels: f.Namespace.Labels,
+	return policy.Permit(policy.Input{
+		Namespace: f.Benchmark.Namespace, NamespaceLabels: f.Namespace.Labels, Nodes: nodes,
 		Variants: f.Benchmark.Spec.Variants, Catalogue: rules.Tunables, Policies: slices.Clone(f.Policies),
-	}
-	for i := range f.Nodes {
-		if slices.Contains(nodes, f.Nodes[i].Name) {
-			in.Nodes = append(in.Nodes, policy.Node{Name: f.Nodes[i].Name, Labels: f.Nodes[i].Labels})
-		}
-	}
-	return policy.Permit(in)
+	})
 }
 
 // Permitted returns why a worker may no longer change the settings that its plan has, or
-// nil. The plan is not built again: what it may be set on can only shrink.
-func Permitted(f Facts, rules Rules, p *trial.Plan, node string) error {
+// nil. The plan is not built again: what it may be set on can only shrink. The node has the
+// labels of now, which need not be those that it was chosen for.
+func Permitted(f Facts, rules Rules, p *trial.Plan, node policy.Node) error {
 	if !p.SetsTunables() {
 		return nil
 	}
 	if failure := namespaceAllowsPrivilege(f); failure != nil {
 		return failure
 	}
-	now, err := permit(f, rules, []string{node})
+	now, err := permit(f, rules, []policy.Node{node})
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/policy"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -122,7 +123,7 @@ func tunable() Facts {
 func TestAPolicyThatWasRevokedOrNarrowedCounts(t *testing.T) {
 	rules := Rules{Tunables: anyTunable{}}
 	planned := tunable()
-	variants, err := permit(planned, rules, []string{"n1"})
+	variants, err := permit(planned, rules, []policy.Node{{Name: "n1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,6 +142,8 @@ func TestAPolicyThatWasRevokedOrNarrowedCounts(t *testing.T) {
 		"it is for other namespaces":             {func(f *Facts) { f.Policies[0].Spec.NamespaceSelector.MatchLabels["team"] = "b" }, reason.TunableNotPermitted},
 		"the namespace has lost a label":         {func(f *Facts) { delete(f.Namespace.Labels, "team") }, reason.TunableNotPermitted},
 		"it is for other nodes":                  {func(f *Facts) { f.Policies[0].Spec.NodeSelector = map[string]string{"disk": "fast"} }, reason.TunableNotPermitted},
+		"it is for nodes with a label":           {func(f *Facts) { f.Policies[0].Spec.NodeSelector = map[string]string{"room": "2"} }, ""},
+		"it is for nodes with another value":     {func(f *Facts) { f.Policies[0].Spec.NodeSelector = map[string]string{"room": "3"} }, reason.TunableNotPermitted},
 		"the namespace allows privilege no more": {func(f *Facts) { delete(f.Namespace.Labels, podSecurityLabel) }, reason.PodSecurityForbids},
 		"another policy has taken its place": {func(f *Facts) {
 			f.Policies[0].Name = "q"
@@ -149,7 +152,7 @@ func TestAPolicyThatWasRevokedOrNarrowedCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := tunable()
 			c.change(&f)
-			err := Permitted(f, rules, plan, "n1")
+			err := Permitted(f, rules, plan, policy.Node{Name: "n1", Labels: map[string]string{"room": "2"}})
 			got := trial.Class("")
 			if failure, ok := errors.AsType[*trial.Failure](err); ok {
 				got = failure.Class
@@ -161,7 +164,7 @@ func TestAPolicyThatWasRevokedOrNarrowedCounts(t *testing.T) {
 			}
 		})
 	}
-	if err := Permitted(Facts{}, rules, &trial.Plan{}, "n1"); err != nil {
+	if err := Permitted(Facts{}, rules, &trial.Plan{}, policy.Node{Name: "n1"}); err != nil {
 		t.Errorf("a plan without tunables needs no policy: %v", err)
 	}
 }

@@ -21,14 +21,9 @@ type memory struct {
 	// writes are the versions of our own last writes.
 	writes written.Versions
 	// clearings are since when a benchmark's objects are being removed.
-	clearings map[types.UID]clearing
+	clearings map[types.UID]time.Time
 	// storesGone are since when the ResultStore of a run has been missing.
 	storesGone map[types.NamespacedName]time.Time
-}
-
-type clearing struct {
-	generation int64
-	since      time.Time
 }
 
 type waiting struct {
@@ -88,23 +83,23 @@ func (m *memory) refuse(key types.NamespacedName, input string, f *trial.Failure
 	m.refusals[key] = refusal{input: input, failure: f}
 }
 
-// clearing returns for how long the objects of a benchmark have been removed, for the same
-// generation of it: each time that it is suspended, changed or deleted counts from anew.
-func (m *memory) clearing(uid types.UID, generation int64, now time.Time) time.Duration {
+// clearing returns for how long the objects of a benchmark have been removed. Whoever may change
+// its spec cannot make it count from anew.
+func (m *memory) clearing(uid types.UID, now time.Time) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.clearings == nil {
-		m.clearings = map[types.UID]clearing{}
+		m.clearings = map[types.UID]time.Time{}
 	}
-	c, ok := m.clearings[uid]
-	if !ok || c.generation != generation {
-		c = clearing{generation: generation, since: now}
-		m.clearings[uid] = c
+	since, ok := m.clearings[uid]
+	if !ok {
+		since = now
+		m.clearings[uid] = now
 	}
-	return now.Sub(c.since)
+	return now.Sub(since)
 }
 
-// cleared forgets a removal that is over.
+// cleared forgets a removal that is over, or that a worker which runs has outdated.
 func (m *memory) cleared(uid types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -140,6 +135,3 @@ func (m *memory) storeFound(key types.NamespacedName) {
 	defer m.mu.Unlock()
 	delete(m.storesGone, key)
 }
-
-// stale reports whether this version is older than our own last write: the cache does not
-// have that yet, and what a pass would do has been done already.

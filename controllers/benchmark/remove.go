@@ -44,10 +44,11 @@ func (r *Reconciler) remove(ctx context.Context, p *pass) (done bool, err error)
 }
 
 // jobLeft asks past the cache, which may not know the last Job yet: it is the last chance to
-// delete it.
+// delete it. One whose label somebody took, which the operator may not delete, goes with the
+// benchmark, which owns it.
 func (r *Reconciler) jobLeft(ctx context.Context, p *pass) (string, error) {
 	jobs := &batchv1.JobList{}
-	if err := r.Live.List(ctx, jobs, client.InNamespace(p.Namespace), client.MatchingLabels{jobspec.LabelBenchmark: p.Name}); err != nil {
+	if err := r.Live.List(ctx, jobs, client.InNamespace(p.Namespace), client.MatchingLabels{jobspec.LabelManagedBy: jobspec.ManagedBy, jobspec.LabelBenchmark: p.Name}); err != nil {
 		return "", err
 	}
 	for i := range jobs.Items {

@@ -14,6 +14,7 @@ import (
 	"storagebench.io/storagebench/controllers/nodes"
 	"storagebench.io/storagebench/controllers/results"
 	"storagebench.io/storagebench/controllers/workers"
+	"storagebench.io/storagebench/internal/policy"
 	"storagebench.io/storagebench/internal/progress"
 	"storagebench.io/storagebench/internal/status"
 	"storagebench.io/storagebench/internal/trial"
@@ -56,6 +57,7 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, s *scene) error {
 	status.SetCurrent(p.Status.Run, d.Current, d.Node)
 	if current := s.world.Current(); current != nil && current.PodRunning && current.Name == d.Current {
 		r.Workers.Runs(p.StorageBenchmark, current.Name)
+		r.memory.cleared(p.UID)
 		if n, ok := r.Results.CountStored(ctx, s.store, p.StorageBenchmark, current.Name); ok {
 			status.SetStored(p.Status.Run, n)
 		}
@@ -181,7 +183,7 @@ func (r *Reconciler) begin(ctx context.Context, p *pass, s *scene, a progress.Ac
 	if err != nil {
 		return err
 	}
-	if err := admission.Permitted(facts, r.Rules, s.plan.Plan, self.Node); err != nil {
+	if err := admission.Permitted(facts, r.Rules, s.plan.Plan, policy.Node{Name: self.Node, Labels: s.nodes[self.Node].Labels}); err != nil {
 		return r.endWorker(p, s, self.Name, 0, trial.AsFailure(err))
 	}
 	bucket, err := r.Results.Open(ctx, s.store)

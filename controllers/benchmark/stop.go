@@ -76,7 +76,7 @@ func (r *Reconciler) clear(ctx context.Context, p *pass) (left string, err error
 		}
 	}
 	if left != "" {
-		if r.memory.clearing(p.UID, p.Generation, r.Clock.Now()) < removalPatience {
+		if r.memory.clearing(p.UID, r.Clock.Now()) < removalPatience {
 			return left, nil
 		}
 		return left, r.Leases.ReleaseAll(ctx, p.StorageBenchmark)

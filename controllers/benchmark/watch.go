@@ -76,8 +76,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			}
 			return ""
 		})), builder.WithPredicates(onlyDeletes)).
-		Watches(&coordinationv1.Lease{}, handler.EnqueueRequestsFromMapFunc(ofLease), builder.WithPredicates(onlyAtStart)).
-		Watches(&v1alpha1.StorageBenchmark{}, r.leftQueue()).
+		Watches(&coordinationv1.Lease{}, handler.EnqueueRequestsFromMapFunc(ofLease), builder.WithPredicates(withoutHolder)).
+		Watches(&v1alpha1.StorageBenchmark{}, r.queueChanged()).
 		Watches(&v1alpha1.NodeRestore{}, handler.EnqueueRequestsFromMapFunc(r.ofRecord)).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.ofNode), builder.WithPredicates(nodes.Changed)).
 		Watches(&v1alpha1.ResultStore{}, ofReason(reason.StoreUnavailable, reason.ResultStoreNotFound, reason.NamespaceNotAllowed), builder.WithPredicates(availableChanged)).
@@ -108,11 +108,11 @@ var onlyDeletes = predicate.Funcs{
 	UpdateFunc: func(event.UpdateEvent) bool { return false },
 }
 
-// onlyAtStart: the holder of a Lease may have gone while the operator was not there to see it.
-var onlyAtStart = predicate.Funcs{
+// withoutHolder: the holder of a Lease may have gone while the operator was not there to see
+// it, and somebody may delete the Lease of one whose worker runs.
+var withoutHolder = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return e.IsInInitialList },
 	UpdateFunc: func(event.UpdateEvent) bool { return false },
-	DeleteFunc: func(event.DeleteEvent) bool { return false },
 }
 
 // availableChanged: a store's time of the last check changes every minute.
@@ -166,9 +166,10 @@ func (r *Reconciler) nextOf(node func(client.Object) string) handler.MapFunc {
 	}
 }
 
-// leftQueue wakes the next in a queue when one that stood in it has left without having had
-// the node: it was deleted or suspended.
-func (r *Reconciler) leftQueue() handler.EventHandler {
+// queueChanged wakes the first of a queue when one that stood in it has left without having had
+// the node, deleted or suspended, and when one has joined it: the node may have been given back
+// before anybody could know that it was waited for.
+func (r *Reconciler) queueChanged() handler.EventHandler {
 	wake := func(ctx context.Context, o client.Object, q interface{ Add(reconcile.Request) }) {
 		b, ok := o.(*v1alpha1.StorageBenchmark)
 		if !ok {
@@ -184,6 +185,7 @@ func (r *Reconciler) leftQueue() handler.EventHandler {
 			is, ok2 := e.ObjectNew.(*v1alpha1.StorageBenchmark)
 			if ok1 && ok2 && leases.QueuedFor(was) != leases.QueuedFor(is) {
 				wake(ctx, was, q)
+				wake(ctx, is, q)
 			}
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {

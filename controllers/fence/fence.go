@@ -43,6 +43,7 @@ var _ manager.Runnable = (*Check)(nil)
 
 // Start asks until the policies hold, or it has asked often enough. It never fails.
 func (c *Check) Start(ctx context.Context) error {
+	var err error // of the last try
 	for try := range tries {
 		if try > 0 {
 			select {
@@ -51,14 +52,12 @@ func (c *Check) Start(ctx context.Context) error {
 			case <-time.After(pause):
 			}
 		}
-		if holds, err := c.Holds(ctx); holds || err != nil {
-			if err != nil {
-				ctrl.LoggerFrom(ctx).Info("cannot tell whether the admission policies are in force", "error", err.Error())
-			}
+		var holds bool
+		if holds, err = c.Holds(ctx); holds {
 			return nil
 		}
 	}
-	ctrl.LoggerFrom(ctx).Error(nil, Message)
+	ctrl.LoggerFrom(ctx).Error(err, Message)
 	return nil
 }
 
@@ -68,7 +67,7 @@ func (c *Check) Holds(ctx context.Context) (bool, error) {
 	switch {
 	case err == nil:
 		return false, nil
-	case apierrors.IsForbidden(err):
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy"):
 		return true, nil
 	}
 	return false, err

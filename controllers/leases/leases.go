@@ -104,7 +104,9 @@ func (l *Leases) Claim(ctx context.Context, b *v1alpha1.StorageBenchmark, node s
 		return progress.Claim{Mine: true}, nil
 	}
 	if holder != nil {
-		return busy(b, holder), nil
+		claim := busy(b, holder)
+		claim.Taken = true
+		return claim, nil
 	}
 	first, err := l.First(ctx, node)
 	if err != nil || first == nil || first.UID == b.UID || !before(first, b) {

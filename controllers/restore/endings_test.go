@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/jobspec"
 )
 
@@ -32,26 +33,33 @@ func TestAWorkerEndsFromWhenItWasFirstSeenTo(t *testing.T) {
 	}
 }
 
-func TestAJobIsLostWithoutItsLabelOrItsOwner(t *testing.T) {
+func TestAJobIsLostWithoutItsLabelsOrItsOwner(t *testing.T) {
 	owned := func(change func(*batchv1.Job)) *batchv1.Job {
 		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
-			Labels:          map[string]string{jobspec.LabelManagedBy: jobspec.ManagedBy},
+			Labels: map[string]string{
+				jobspec.LabelManagedBy: jobspec.ManagedBy, jobspec.LabelBenchmark: "b", jobspec.LabelRun: "r1", jobspec.LabelWorker: "w1",
+			},
 			OwnerReferences: []metav1.OwnerReference{{Kind: "StorageBenchmark", Name: "b", UID: "b1", Controller: new(true)}},
 		}}
 		change(job)
 		return job
 	}
+	spec := v1alpha1.NodeRestoreSpec{Run: "r1", Worker: "w1"}
+	spec.Benchmark.Name, spec.Benchmark.UID = "b", "b1"
 	for name, c := range map[string]struct {
 		change func(*batchv1.Job)
 		want   bool
 	}{
 		"the operator's":          {func(*batchv1.Job) {}, false},
 		"without labels":          {func(j *batchv1.Job) { j.Labels = nil }, true},
+		"of another run":          {func(j *batchv1.Job) { j.Labels[jobspec.LabelRun] = "r2" }, true},
+		"of another worker":       {func(j *batchv1.Job) { j.Labels[jobspec.LabelWorker] = "w2" }, true},
+		"of another name":         {func(j *batchv1.Job) { j.Labels[jobspec.LabelBenchmark] = "c" }, true},
 		"without an owner":        {func(j *batchv1.Job) { j.OwnerReferences = nil }, true},
 		"of another benchmark":    {func(j *batchv1.Job) { j.OwnerReferences[0].UID = "b2" }, true},
 		"of an owner that is one": {func(j *batchv1.Job) { j.OwnerReferences[0].Controller = nil }, true},
 	} {
-		if got := lost(owned(c.change), "b1"); got != c.want {
+		if got := lost(owned(c.change), spec); got != c.want {
 			t.Errorf("%s: lost is %t", name, got)
 		}
 	}

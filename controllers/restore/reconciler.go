@@ -194,7 +194,7 @@ func (r *Reconciler) lookAtWorker(ctx context.Context, record *v1alpha1.NodeRest
 		}
 		over = namespace != state.NamespaceThere
 	}
-	if !over && lost(job, spec.Benchmark.UID) {
+	if !over && lost(job, spec) {
 		return workerEnding, nil
 	}
 	if !over {
@@ -214,10 +214,11 @@ func (r *Reconciler) lookAtWorker(ctx context.Context, record *v1alpha1.NodeRest
 }
 
 // lost reports whether somebody has taken the Job away from the operator, which finds its
-// Jobs by their label and owner: it can neither let this one go nor delete it.
-func lost(job *batchv1.Job, benchmark types.UID) bool {
-	owner := metav1.GetControllerOf(job)
-	return owner == nil || owner.UID != benchmark || job.Labels[jobspec.LabelManagedBy] != jobspec.ManagedBy
+// Jobs by their labels and owner: it can neither let this one go nor delete it.
+func lost(job *batchv1.Job, spec v1alpha1.NodeRestoreSpec) bool {
+	owner, labels := metav1.GetControllerOf(job), job.Labels
+	return owner == nil || owner.UID != spec.Benchmark.UID || labels[jobspec.LabelManagedBy] != jobspec.ManagedBy ||
+		labels[jobspec.LabelBenchmark] != spec.Benchmark.Name || labels[jobspec.LabelRun] != spec.Run || labels[jobspec.LabelWorker] != spec.Worker
 }
 
 // lookAtAttempt finds how the restore Job stands, and what it said.

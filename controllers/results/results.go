@@ -100,6 +100,14 @@ func PlanGone() *trial.Failure {
 	}
 }
 
+// planChanged is the failure of a run whose plan was replaced.
+func planChanged(want, got string) *trial.Failure {
+	return &trial.Failure{
+		Class: reason.PlanTampered, Message: fmt.Sprintf("somebody changed the run's plan.json in the result store: it has digest %s, but the run was started with %s", got, want),
+		Remedy: "find out who can write objects there, then change spec.runID to run again",
+	}
+}
+
 // Plan loads the run's plan, and checks it against the digest in the status. A run of
 // release 0.1 has no digest there: then what is returned is the stored document's.
 func (r *Results) Plan(ctx context.Context, rs *v1alpha1.ResultStore, b *v1alpha1.StorageBenchmark) (p Plan, digest string, err error) {
@@ -119,6 +127,9 @@ func (r *Results) Plan(ctx context.Context, rs *v1alpha1.ResultStore, b *v1alpha
 		return Plan{}, "", PlanGone()
 	case err != nil:
 		return Plan{}, "", unstored(rs, err)
+	}
+	if digest != "" && trial.Digest(document) != digest {
+		return Plan{}, "", planChanged(digest, trial.Digest(document))
 	}
 	decoded, err := trial.DecodePlan(document, digest)
 	if err != nil {

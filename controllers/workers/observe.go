@@ -135,7 +135,7 @@ func (w *Workers) observeLeft(b *v1alpha1.StorageBenchmark, out *progress.Worker
 	out.PodLeft = slices.ContainsFunc(seen.Pods, func(pod corev1.Pod) bool { return !state.PodEnded(&pod) })
 	out.Remains = answers && (out.PodLeft || seen.Job == nil && len(seen.Claims) > 0)
 	out.RemovedFor = removedFor(seen, now)
-	if out.Remains && (out.Ended || seen.Job == nil) {
+	if out.Remains && (out.Ended || out.Job == progress.JobMissing || out.Job == progress.JobEnded) {
 		out.RemovedFor = max(out.RemovedFor, w.left.of(b.UID, out.Name, now))
 	} else {
 		w.left.gone(b.UID, out.Name)

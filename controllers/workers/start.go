@@ -168,8 +168,12 @@ func (w *Workers) Record(ctx context.Context, o Order, job *batchv1.Job) error {
 	})
 }
 
-// Resume lets a parked Job go again.
+// Resume lets a parked Job go again. One that was made so long ago that its grant may expire
+// before its worker has stored everything is discarded instead, and made again.
 func (w *Workers) Resume(ctx context.Context, o Order, job *batchv1.Job) error {
+	if w.Clock.Now().Sub(job.CreationTimestamp.Time) > grantSpare/2 {
+		return w.delete(ctx, "discard", job)
+	}
 	if o.Plan.SetsTunables() {
 		if err := w.Records.Admitted(ctx, o.Worker.Node, admission.Settings(o.Plan)); err != nil {
 			return w.putAside(o.Benchmark, o.Worker.Name, err)
@@ -229,9 +233,12 @@ func (w *Workers) inTheWay(ctx context.Context, b *v1alpha1.StorageBenchmark, jo
 	if !apierrors.IsAlreadyExists(err) {
 		return refused(job, err)
 	}
+	earlier := &trial.Failure{Class: reason.Starting, Message: "waiting until Job " + job.Name + " of an earlier attempt is removed", Err: errors.Join(err, status.ErrMayPass)}
 	existing := &batchv1.Job{}
-	if err := w.Live.Get(ctx, client.ObjectKeyFromObject(job), existing); err != nil {
-		return client.IgnoreNotFound(err)
+	if err := w.Live.Get(ctx, client.ObjectKeyFromObject(job), existing); apierrors.IsNotFound(err) {
+		return earlier
+	} else if err != nil {
+		return err
 	}
 	if !metav1.IsControlledBy(existing, b) {
 		return refused(job, err)
@@ -247,7 +254,7 @@ func (w *Workers) inTheWay(ctx context.Context, b *v1alpha1.StorageBenchmark, jo
 	if jobState(existing) == progress.JobPreparing || !sameLabels(existing, job) {
 		_ = w.delete(ctx, "discard", existing)
 	}
-	return &trial.Failure{Class: reason.Starting, Message: "waiting until Job " + existing.Name + " of an earlier attempt is removed", Err: errors.Join(err, status.ErrMayPass)}
+	return earlier
 }
 
 // sameLabels reports whether a Job has the labels by which the operator finds its own.

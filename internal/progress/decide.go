@@ -91,6 +91,9 @@ const (
 	// awayGrace is how long a node may be away before the run measures other nodes
 	// meanwhile.
 	awayGrace = 30 * time.Second
+	// receiptGrace is how long a Pod may seem to run after its Job has ended. The two are
+	// watched apart, and the Pod's receipt says what became of the worker.
+	receiptGrace = 10 * time.Second
 	// removalGrace is how long the next worker waits until an ended worker's volume is
 	// removed, so that it does not measure the removal.
 	removalGrace = 2 * time.Minute
@@ -125,6 +128,9 @@ func advance(w World, current *Worker) Decision {
 	case JobPreparing:
 		return Decision{Actions: []Action{{Verb: Discard, Worker: current.Name}}, Reason: reason.Starting, Message: "preparing worker " + current.Name + " again, because the first attempt was interrupted", Again: pollStarting}
 	case JobEnded:
+		if current.Remains && current.RemovedFor <= receiptGrace {
+			return Decision{Reason: reason.Running, Message: "waiting for the receipt of worker " + current.Name, Again: pollStarting}
+		}
 		return Decision{Actions: []Action{{Verb: Settle, Worker: current.Name}}, Reason: reason.Running, Message: "reading the results of worker " + current.Name, Again: pollStarting}
 	case JobDeleting:
 		return Decision{Reason: reason.Starting, Message: "somebody deleted the Job of worker " + current.Name + "; the operator will create it again", Again: pollStarting}
@@ -139,12 +145,19 @@ func advance(w World, current *Worker) Decision {
 	if len(d.Actions) == 0 { // it is neither parked nor discarded
 		d.Actions = claimAgain(w, current)
 	}
+	if w.Claim.Taken {
+		d.Reason, d.Message, d.Again = reason.Starting, "somebody deleted the Lease of node "+current.Node+", and another benchmark has it now; worker "+current.Name+" will start again after that", pollStarting
+	}
 	return d
 }
 
 // claimAgain takes the node's Lease again, and writes its record again, if somebody has
-// deleted them under a worker that is there.
+// deleted them under a worker that is there. If another benchmark was quicker, the worker goes:
+// two must not measure at once.
 func claimAgain(w World, current *Worker) []Action {
+	if w.Claim.Taken {
+		return []Action{{Verb: Discard, Worker: current.Name}}
+	}
 	var actions []Action
 	if !w.Claim.Mine && !w.Claim.Busy {
 		actions = append(actions, Action{Verb: Acquire, Node: current.Node})
@@ -365,9 +378,14 @@ func releaseAllBut(w World, keep string) []Action {
 	return actions
 }
 
-// release gives a node back, if it is ours and no Pod is left on it.
+// release gives a node back, if it is ours and no Pod is left on it. A Pod that stays for long
+// on a node that answers is not waited for: somebody holds it, or made it look like a worker's,
+// and two benchmarks that each held the other's node would wait for ever.
 func release(w World, node string) []Action {
-	left := slices.ContainsFunc(w.Workers, func(worker Worker) bool { return worker.Node == node && worker.PodLeft })
+	left := slices.ContainsFunc(w.Workers, func(worker Worker) bool {
+		stays := worker.Remains && worker.RemovedFor > removalGrace
+		return worker.Node == node && worker.PodLeft && !stays
+	})
 	if left || !slices.Contains(w.Held, node) {
 		return nil
 	}

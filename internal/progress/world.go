@@ -88,6 +88,8 @@ type Claim struct {
 	Mine bool
 	// Busy reports that another benchmark holds it, or is ahead in its queue.
 	Busy bool
+	// Taken reports that another benchmark holds it.
+	Taken bool
 	// Holder is that benchmark, if this one's user may know it.
 	Holder string
 }

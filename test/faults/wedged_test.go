@@ -31,7 +31,7 @@ func TestSilent(t *testing.T) {
 		"it says which node it waits for":        {ready(reason.NodeAway, "waiting for node node-d, which is not ready"), false, ""},
 		"it names the field that is in the way":  {ready(reason.TunableNotPermitted, "spec.variants[a]: no policy"), false, ""},
 		"it waits, and does not say what for":    {ready(reason.Deleting, "removing the benchmark's Jobs and volumes"), false, "names none"},
-		"its word is none of the vocabulary":     {ready("Waiting", "for node node-d"), false, "no reason"},
+		"its word is none of the vocabulary":     {ready("Waiting", "for node node-d"), false, "not a reason"},
 		"an error is met again and again":        {ready(reason.InternalError, "node-d: i/o timeout"), false, "end of an error"},
 		"what it says is of a spec of yesterday": {[]metav1.Condition{{Type: v1alpha1.ConditionReady, Reason: reason.NodeAway, Message: "node-d", ObservedGeneration: 1}}, false, "generation"},
 	} {
