@@ -135,7 +135,7 @@ var Rules = []Rule{
 		Path: "controllers/benchmark",
 		Own: []string{
 			"api/v1alpha1", "controllers/action", "controllers/admission", "controllers/leases", "controllers/nodes", "controllers/restore",
-			"controllers/results", "controllers/state", "controllers/workers", "controllers/written", "internal/jobspec", "internal/plan", "internal/progress", "internal/status", "internal/trial",
+			"controllers/results", "controllers/state", "controllers/workers", "controllers/written", "internal/jobspec", "internal/plan", "internal/policy", "internal/progress", "internal/status", "internal/trial",
 		},
 		Foreign: controllerFramework,
 	},

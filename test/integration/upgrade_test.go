@@ -130,7 +130,7 @@ var stamp = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z`)
 
 // captured is when the objects were captured.
 var captured = sync.OnceValue(func() (newest time.Time) {
-	_ = filepath.WalkDir(oldDirectory, func(path string, d fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(oldDirectory, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".yaml" {
 			return err
 		}
