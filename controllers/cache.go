@@ -17,9 +17,7 @@ import (
 // Cache keeps of what a cluster has many of only the operator's own, and of every object
 // only what is read, so that its memory grows with benchmarks and not with the cluster.
 // Nothing that was read from it is ever written back as a whole.
-//
-// Benchmarks are looked for in the namespaces given, or in all if none is.
-func Cache(o Options, benchmarks []string) cache.Options {
+func Cache(o Options) cache.Options {
 	ours := labels.SelectorFromSet(labels.Set{jobspec.LabelManagedBy: jobspec.ManagedBy})
 	job := cache.ByObject{Label: ours, Transform: trimJob}
 	pod := cache.ByObject{Label: ours, Transform: trimPod}
@@ -28,9 +26,9 @@ func Cache(o Options, benchmarks []string) cache.Options {
 		// A read of a kind that no controller watches would start to watch it; here it fails.
 		ReaderFailOnMissingInformer: true,
 	}
-	if len(benchmarks) > 0 {
+	if len(o.Namespaces) > 0 {
 		out.DefaultNamespaces = map[string]cache.Config{}
-		for _, name := range benchmarks {
+		for _, name := range o.Namespaces {
 			out.DefaultNamespaces[name] = cache.Config{}
 		}
 		withRestore := map[string]cache.Config{o.RestoreNamespace: {}}

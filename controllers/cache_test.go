@@ -98,7 +98,7 @@ func TestTheCacheKeepsWhatIsRead(t *testing.T) {
 // transformOf is what the cache does with objects of a kind.
 func transformOf(t *testing.T, object client.Object) toolscache.TransformFunc {
 	t.Helper()
-	for kind, by := range Cache(Options{Namespace: "op", RestoreNamespace: "op-restore"}, nil).ByObject {
+	for kind, by := range Cache(Options{Namespace: "op", RestoreNamespace: "op-restore"}).ByObject {
 		if reflect.TypeOf(kind) == reflect.TypeOf(object) && by.Transform != nil {
 			return by.Transform
 		}
@@ -110,7 +110,7 @@ func transformOf(t *testing.T, object client.Object) toolscache.TransformFunc {
 // An operator that looks after some namespaces sees the restore Jobs all the same, which are
 // in a namespace of their own.
 func TestTheCacheOfSomeNamespacesHasTheRestoreJobs(t *testing.T) {
-	for kind, by := range Cache(Options{Namespace: "op", RestoreNamespace: "op-restore"}, []string{"a", "b"}).ByObject {
+	for kind, by := range Cache(Options{Namespace: "op", RestoreNamespace: "op-restore", Namespaces: []string{"a", "b"}}).ByObject {
 		var want []string
 		switch kind.(type) {
 		case *batchv1.Job, *corev1.Pod:
@@ -127,7 +127,7 @@ func TestTheCacheOfSomeNamespacesHasTheRestoreJobs(t *testing.T) {
 			t.Errorf("%T: %d namespaces, want %d", kind, len(by.Namespaces), len(want))
 		}
 	}
-	if _, ok := Cache(Options{}, []string{"a"}).DefaultNamespaces["a"]; !ok {
+	if _, ok := Cache(Options{Namespaces: []string{"a"}}).DefaultNamespaces["a"]; !ok {
 		t.Error("benchmarks are looked for everywhere")
 	}
 }

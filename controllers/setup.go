@@ -32,9 +32,11 @@ type Options struct {
 	Namespace string
 	// RestoreNamespace is where Jobs put the settings of nodes back.
 	RestoreNamespace string
-	Settings         jobspec.Settings
-	Limits           admission.Limits
-	Engines          plan.Checker
+	// Namespaces whose benchmarks are run; none: all.
+	Namespaces []string
+	Settings   jobspec.Settings
+	Limits     admission.Limits
+	Engines    plan.Checker
 	// Tunables is the catalogue that policies speak of.
 	Tunables policy.Catalogue
 	Clock    clock.PassiveClock
@@ -76,22 +78,23 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := mgr.Add(&fence.Check{Client: mgr.GetClient(), Namespace: o.RestoreNamespace}); err != nil {
 		return err
 	}
+	c, live := scopeOf(o).client(mgr.GetClient()), scopeOf(o).reader(mgr.GetAPIReader())
 	o.Settings.HostPaths = o.Limits.Host.Paths
-	buckets := &stores.Buckets{Secrets: mgr.GetAPIReader(), Namespace: o.Namespace}
-	resultStores := &stores.Reconciler{Client: mgr.GetClient(), Buckets: buckets, Clock: o.Clock}
+	buckets := &stores.Buckets{Secrets: live, Namespace: o.Namespace}
+	resultStores := &stores.Reconciler{Client: c, Buckets: buckets, Clock: o.Clock}
 	if err := resultStores.SetupWithManager(mgr); err != nil {
 		return err
 	}
-	records := restore.Records{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Settings: o.Settings, Namespace: o.RestoreNamespace, Clock: o.Clock}
+	records := restore.Records{Client: c, Live: live, Settings: o.Settings, Namespace: o.RestoreNamespace, Clock: o.Clock}
 	restores := &restore.Reconciler{Records: records}
 	if err := restores.SetupWithManager(mgr); err != nil {
 		return err
 	}
 	benchmarks := &benchmark.Reconciler{
-		Client:  mgr.GetClient(),
-		Live:    mgr.GetAPIReader(),
-		Leases:  &leases.Leases{Client: mgr.GetClient(), Namespace: o.Namespace, Clock: o.Clock},
-		Workers: &workers.Workers{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Settings: o.Settings, Records: &records, Clock: o.Clock},
+		Client:  c,
+		Live:    live,
+		Leases:  &leases.Leases{Client: c, Namespace: o.Namespace, Clock: o.Clock},
+		Workers: &workers.Workers{Client: c, Live: live, Settings: o.Settings, Records: &records, Clock: o.Clock},
 		Records: &records,
 		Results: &results.Results{Buckets: buckets, Clock: o.Clock},
 		Limits:  o.Limits,

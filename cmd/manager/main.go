@@ -34,9 +34,7 @@ type options struct {
 	metricsAddr  string
 	probeAddr    string
 	leaderElect  bool
-	// namespaces whose benchmarks are run; empty: all
-	namespaces  []string
-	development bool
+	development  bool
 }
 
 func main() {
@@ -59,7 +57,7 @@ func command() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of the operator, which holds the Secrets of ResultStores and the Leases of nodes (default: $POD_NAMESPACE)")
-	f.StringSliceVar(&o.namespaces, "benchmark-namespace", nil, "namespace whose StorageBenchmarks to run; may be repeated (default: all)")
+	f.StringSliceVar(&o.Namespaces, "benchmark-namespace", nil, "namespace whose StorageBenchmarks to run; may be repeated (default: all)")
 	f.StringVar(&o.Settings.Image, "worker-image", "", "image of the workers, which contains storagebench and fio (required)")
 	f.StringVar(&o.pullPolicy, "worker-image-pull-policy", string(corev1.PullIfNotPresent), "when to pull the image of the workers: Always, IfNotPresent or Never")
 	f.StringSliceVar(&o.Settings.ImagePullSecrets, "worker-image-pull-secret", nil, "name of a pull secret in the benchmarks' namespaces; may be repeated")
@@ -123,7 +121,7 @@ func run(o options) error {
 	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
-		Cache:                         controllers.Cache(o.Options, o.namespaces),
+		Cache:                         controllers.Cache(o.Options),
 		Metrics:                       server.Options{BindAddress: o.metricsAddr},
 		HealthProbeBindAddress:        o.probeAddr,
 		LeaderElection:                o.leaderElect,

@@ -173,12 +173,20 @@ func (r *Reconciler) act(ctx context.Context, p *pass, s *scene, a progress.Acti
 }
 
 // begin starts a worker, or lets a parked one go again, if it may still change what the plan
-// says. The node is given back if that fails.
+// says. If that fails, the node is given back, unless the next pass is likely to go on.
 func (r *Reconciler) begin(ctx context.Context, p *pass, s *scene, a progress.Action) error {
 	self, target, err := s.plan.Worker(a.Worker)
 	if err != nil {
 		return err
 	}
+	err = r.beginOn(ctx, p, s, a, self, target)
+	if err == nil || trial.AsFailure(err).Class == reason.Starting {
+		return err
+	}
+	return errors.Join(err, r.Leases.Release(ctx, p.StorageBenchmark, self.Node))
+}
+
+func (r *Reconciler) beginOn(ctx context.Context, p *pass, s *scene, a progress.Action, self trial.Worker, target trial.Target) error {
 	facts, err := admission.Gather(ctx, r.Client, r.Limits, p.StorageBenchmark)
 	if err != nil {
 		return err
@@ -199,14 +207,9 @@ func (r *Reconciler) begin(ctx context.Context, p *pass, s *scene, a progress.Ac
 		Left: max(0, p.timeout()-s.world.Active),
 	}
 	if a.Verb == progress.Resume {
-		err = r.Workers.Resume(ctx, order, s.seen[a.Worker].Job)
-	} else {
-		err = r.Workers.Start(ctx, order)
+		return r.Workers.Resume(ctx, order, s.seen[a.Worker].Job)
 	}
-	if err != nil {
-		return errors.Join(err, r.Leases.Release(ctx, p.StorageBenchmark, self.Node))
-	}
-	return nil
+	return r.Workers.Start(ctx, order)
 }
 
 // settle records how a worker ended: what the store has of it, and what its receipt says.

@@ -63,7 +63,7 @@ func (r *Reconciler) withoutStore(ctx context.Context, p *pass) error {
 	p.outcome = status.Outcome{Reason: string(failure.Class), Message: failure.Error(), Stalled: true}
 	left, err := r.clear(ctx, p)
 	if err != nil || left != "" {
-		p.outcome.Again = poll
+		p.outcome.Message, p.outcome.Again = failure.Error()+waitsFor(left), poll
 		return err
 	}
 	if begun {
@@ -74,8 +74,17 @@ func (r *Reconciler) withoutStore(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// withoutPlanFor is how long after its timeout a run is kept whose plan cannot be read.
-const withoutPlanFor = 30 * time.Second
+// waitsFor is the end of a message that says what of the run is still being removed.
+func waitsFor(left string) string {
+	if left == "" {
+		return ""
+	}
+	return "; meanwhile the operator removes what is left of the run, and waits for " + left
+}
+
+// withoutPlanFor is how long after its timeout a run is kept whose plan cannot be read: as
+// long as one whose results cannot be stored (package progress).
+const withoutPlanFor = 10 * time.Minute
 
 // withoutPlan is all that can be done for a run whose plan cannot be read: its workers go on
 // by themselves, and it ends after its timeout, or at once if the plan is another one.
@@ -93,6 +102,7 @@ func (r *Reconciler) withoutPlan(ctx context.Context, p *pass, s *scene) error {
 	}
 	left, err := r.clear(ctx, p)
 	if err != nil || left != "" {
+		p.outcome.Message = t.Message + waitsFor(left)
 		return err
 	}
 	r.finish(p, &trial.Failure{Class: trial.Class(t.Reason), Message: t.Message})

@@ -97,6 +97,8 @@ func (r *Reconciler) notOurOwn() predicate.Predicate {
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
 			r.memory.writes.Forget(e.Object.GetUID())
+			r.memory.cleared(e.Object.GetUID())
+			r.Workers.Forget(e.Object.GetUID())
 			return true
 		},
 	}

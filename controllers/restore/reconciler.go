@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -81,13 +82,22 @@ func (g *goneJobs) forget(record string) {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("noderestore").
-		For(&v1alpha1.NodeRestore{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		For(&v1alpha1.NodeRestore{}, builder.WithPredicates(r.forgets(), predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Owns(&batchv1.Job{}).
 		Watches(&batchv1.Job{}, handler.EnqueueRequestsFromMapFunc(r.ofWorker)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.ofWorker)).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(ofNode), builder.WithPredicates(nodes.Changed)).
 		WithOptions(controller.Options{RateLimiter: action.Retries()}).
 		Complete(r)
+}
+
+// forgets lets every event pass, and drops what is remembered of a record that is gone.
+func (r *Reconciler) forgets() predicate.Predicate {
+	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
+		r.written.Forget(e.Object.GetUID())
+		r.ending.of(e.Object.GetUID(), workerEnded, r.Clock.Now())
+		return true
+	}}
 }
 
 // ofNode: a record has its node's name.

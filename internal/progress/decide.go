@@ -159,7 +159,7 @@ func claimAgain(w World, current *Worker) []Action {
 		return []Action{{Verb: Discard, Worker: current.Name}}
 	}
 	var actions []Action
-	if !w.Claim.Mine && !w.Claim.Busy {
+	if !w.Claim.Mine {
 		actions = append(actions, Action{Verb: Acquire, Node: current.Node})
 	}
 	if current.Unrecorded {

@@ -231,13 +231,49 @@ func TestDecide(t *testing.T) {
 			want:       []Action{{Verb: Acquire, Node: "a"}, {Verb: Record, Worker: "fast.a"}},
 			wantReason: reason.Running, wantCurrent: "fast.a",
 		},
-		"a Lease that another benchmark has taken meanwhile stays its own": {
+		"a worker whose Lease was deleted and taken by another benchmark is discarded": {
+			change: func(w *World) {
+				begun(w)
+				w.Held, w.Claim = nil, Claim{Busy: true, Taken: true}
+				w.Workers[0].Job, w.Workers[0].PodRunning = JobActive, true
+			},
+			want:       []Action{{Verb: Discard, Worker: "fast.a"}},
+			wantReason: reason.Starting, wantCurrent: "fast.a", says: "somebody deleted the Lease of node a",
+		},
+		"a Lease that was deleted is taken again before those who wait for the node can": {
 			change: func(w *World) {
 				begun(w)
 				w.Held, w.Claim = nil, Claim{Busy: true}
 				w.Workers[0].Job, w.Workers[0].PodRunning = JobActive, true
 			},
+			want:       []Action{{Verb: Acquire, Node: "a"}},
 			wantReason: reason.Running, wantCurrent: "fast.a",
+		},
+		"a Job that ended while its Pod seems to run is settled when its receipt is there": {
+			change: func(w *World) {
+				begun(w)
+				w.Workers[0].Job, w.Workers[0].Remains, w.Workers[0].PodLeft = JobEnded, true, true
+			},
+			wantReason: reason.Running, wantCurrent: "fast.a", says: "the receipt of worker fast.a",
+		},
+		"or after some seconds without one": {
+			change: func(w *World) {
+				begun(w)
+				w.Workers[0].Job, w.Workers[0].Remains, w.Workers[0].PodLeft = JobEnded, true, true
+				w.Workers[0].RemovedFor = receiptGrace + time.Second
+			},
+			want:       []Action{{Verb: Settle, Worker: "fast.a"}},
+			wantReason: reason.Running, wantCurrent: "fast.a",
+		},
+		"a Pod that somebody keeps does not keep the node of a worker that has ended": {
+			change: func(w *World) {
+				begun(w)
+				endAll(w, 0, 1)
+				w.Workers[0].Remains, w.Workers[0].PodLeft, w.Workers[0].RemovedFor = true, true, removalGrace+time.Second
+				w.Claim = Claim{Busy: true}
+			},
+			want:       []Action{{Verb: Release, Node: "a"}},
+			wantReason: reason.Queued, wantIdle: true, wantCurrent: "fast.b",
 		},
 		"a Job whose plan or grant was deleted is made again": {
 			change: func(w *World) {

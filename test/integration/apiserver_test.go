@@ -54,7 +54,7 @@ func startAPIServer(t *testing.T) *apiServer {
 	if th.api, err = client.New(config, client.Options{Scheme: th.scheme}); err != nil {
 		t.Fatal(err)
 	}
-	options := controllers.Cache(controllers.Options{Namespace: operatorNamespace, RestoreNamespace: restoreNamespace}, nil)
+	options := controllers.Cache(controllers.Options{Namespace: operatorNamespace, RestoreNamespace: restoreNamespace})
 	options.Scheme = th.scheme
 	if th.cache, err = cache.New(config, options); err != nil {
 		t.Fatal(err)

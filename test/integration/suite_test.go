@@ -120,7 +120,7 @@ func startOperator() (stop func(), err error) {
 	}
 	mgr, err := ctrl.NewManager(asOperator(), ctrl.Options{
 		Scheme:     scheme,
-		Cache:      controllers.Cache(options, nil),
+		Cache:      controllers.Cache(options),
 		Metrics:    server.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: new(true)}, // it is started several times
 	})
