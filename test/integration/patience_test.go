@@ -38,6 +38,8 @@ func TestWhatIsWaitedForAndForHowLong(t *testing.T) {
 			"a trouble is said until it is over":                            parkedAgain,
 			"a refusal by a policy is tried again before it stalls":         refusedForAMoment,
 			"a record and a Lease that somebody deletes are written again":  recordDeleted,
+			"a worker whose Lease another benchmark took is discarded":      leaseTaken,
+			"a Job that is parked for long is made again":                   parkedForLong,
 			"a Job whose grant somebody deletes is made again":              grantDeleted,
 			"a Job that lost the operator's label is said to be in the way": labelTaken,
 			"a Job that lost another label is made again":                   otherLabelTaken,
@@ -281,6 +283,53 @@ func recordDeleted(s *stage) {
 		s.t.Error("the node is free while its worker measures")
 	}
 	s.says(reason.Running, false)
+}
+
+func leaseTaken(s *stage) {
+	running(func(s *stage) { s.pod(s.job(), corev1.PodStatus{Phase: corev1.PodRunning}) })(s, s.seeded())
+	s.settle()
+	s.says(reason.Running, false)
+	// Another one waits for the node, and has it before the operator looks at the first again.
+	other := &v1alpha1.StorageBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "c"}, Spec: s.spec(s.seeded())}
+	s.must(s.api.Create(s.ctx, other))
+	s.settle()
+	s.must(s.api.DeleteAllOf(s.ctx, &coordinationv1.Lease{}, client.InNamespace(operatorNamespace), client.MatchingFields{"metadata.name": "node-" + s.nodes[0]}))
+	s.caughtUp()
+	s.must(s.api.Get(s.ctx, client.ObjectKeyFromObject(other), other))
+	s.must(s.bench.Leases.Acquire(s.ctx, other, s.nodes[0]))
+	s.settle()
+	s.collect()
+	s.settle()
+	s.says(reason.Queued, false, "c")
+	jobs := &batchv1.JobList{}
+	s.must(s.api.List(s.ctx, jobs, client.InNamespace(s.namespace)))
+	if len(jobs.Items) != 1 || jobs.Items[0].Labels[jobspec.LabelBenchmark] != "c" {
+		s.t.Errorf("two measure the node at once: %d Jobs", len(jobs.Items))
+	}
+}
+
+func parkedForLong(s *stage) {
+	with(func(_ *stage, spec *v1alpha1.StorageBenchmarkSpec) { spec.Targets = spec.Targets[:1] })(s, s.seeded())
+	s.settle()
+	first := s.job()
+	s.pod(first, s.waiting("ImagePullBackOff"))
+	s.settle()
+	s.step(50 * time.Second)
+	s.settle()
+	if s.parked() == "" {
+		s.t.Fatal("it is not parked")
+	}
+	s.must(s.api.DeleteAllOf(s.ctx, &corev1.Pod{}, client.InNamespace(s.namespace), client.GracePeriodSeconds(0)))
+	s.step(31 * time.Minute)
+	for range 2 {
+		s.settle()
+		s.collect()
+		s.step(6 * time.Minute)
+	}
+	s.settle()
+	if again := s.job(); again.UID == first.UID {
+		s.t.Errorf("its grant may expire while it measures: %+v", s.benchmark().Status.Conditions)
+	}
 }
 
 func grantDeleted(s *stage) {
