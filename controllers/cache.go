@@ -14,9 +14,9 @@ import (
 	"storagebench.io/storagebench/internal/jobspec"
 )
 
-// Cache keeps of what a cluster has many of only the operator's own, and of every object
-// only what is read, so that its memory grows with benchmarks and not with the cluster.
-// Nothing that was read from it is ever written back as a whole.
+// Cache keeps only the operator's own Jobs, Pods and Leases, and of every object only the
+// fields that are read, so that memory grows with benchmarks and not with the cluster. An
+// object from it is never written back as a whole.
 func Cache(o Options) cache.Options {
 	ours := labels.SelectorFromSet(labels.Set{jobspec.LabelManagedBy: jobspec.ManagedBy})
 	job := cache.ByObject{Label: ours, Transform: trimJob}

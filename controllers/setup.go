@@ -51,7 +51,7 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, v1alpha1.AddToScheme(scheme)
 }
 
-// watch starts the informers of kinds that no controller is woken by.
+// watch starts the informers of the kinds that wake no controller.
 func watch(ctx context.Context, mgr ctrl.Manager) error {
 	for _, kind := range []client.Object{&corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}} {
 		if _, err := mgr.GetCache().GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
@@ -71,7 +71,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := action.Register(); err != nil {
 		return err
 	}
-	// The kinds that are only read, and that nobody is woken by, are watched all the same.
+	// Kinds that wake no controller need an informer too, or they could not be read.
 	if err := watch(ctx, mgr); err != nil {
 		return err
 	}

@@ -7,14 +7,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// After an error the same object is looked at again after 10 ms, 20 ms … 30 s. The queues'
-// own default grows to 17 minutes, and the end of a refusal is an event of nobody.
+// After an error, a controller reconciles the object again after 10 ms, 20 ms … 30 s. The
+// default would grow to 17 minutes, and no event tells that a refusal is over.
 const (
 	firstRetry = 10 * time.Millisecond
 	lastRetry  = 30 * time.Second
 )
 
-// Retries is how a controller's queue tries again what ended in an error.
+// Retries is the rate limiter of a controller's queue.
 func Retries() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry)
 }

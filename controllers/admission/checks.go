@@ -23,10 +23,10 @@ import (
 // Check finds one thing that keeps a benchmark from being run; nil if there is nothing.
 type Check func(Facts) *trial.Failure
 
-// Chain is checks in the order in which a user would want to hear of them.
+// Chain is a list of checks, the most useful to a user first.
 type Chain []Check
 
-// First returns what the first check finds that finds anything.
+// First returns the first failure that a check finds, or nil.
 func (c Chain) First(f Facts) *trial.Failure {
 	for _, check := range c {
 		if failure := check(f); failure != nil {
@@ -109,7 +109,7 @@ func nameAnother(name string, others []string, resource string) string {
 // may be enough, the failure wraps status.ErrMayPass.
 func storeIsAvailable(f Facts) *trial.Failure { return StoreTrouble(f.Store) }
 
-// StoreTrouble is why a store takes nothing now, or nil.
+// StoreTrouble returns why nothing can be stored now, or nil.
 func StoreTrouble(rs *v1alpha1.ResultStore) *trial.Failure {
 	failure := &trial.Failure{Class: reason.StoreUnavailable, Field: "spec.results.storeRef.name"}
 	c := meta.FindStatusCondition(rs.Status.Conditions, v1alpha1.ConditionAvailable)

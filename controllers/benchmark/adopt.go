@@ -42,8 +42,8 @@ func (r *Reconciler) adopt(ctx context.Context, p *pass) (done bool, err error) 
 	if run.Generation == 0 {
 		run.Generation = generationOf(p.StorageBenchmark)
 	}
-	// That release counted from the start, whatever the run waited for. Since when one waits
-	// that does not run now, nobody knows: all its time counts from anew.
+	// That release counted the time from the start of the run, waiting included. If no worker
+	// runs now, nobody knows since when the run has waited, so its time counts from zero.
 	runs := slices.ContainsFunc(run.Workers, func(w v1alpha1.WorkerStatus) bool { return w.Phase == v1alpha1.WorkerRunning })
 	if runs && run.StartedAt != nil && run.FinishedAt == nil && run.ActiveSince == nil && run.ActiveFor == nil {
 		run.ActiveSince = run.StartedAt
@@ -57,10 +57,10 @@ func (r *Reconciler) adopt(ctx context.Context, p *pass) (done bool, err error) 
 // generationEnd is where a run's ID says of which generation of the spec the run is.
 var generationEnd = regexp.MustCompile(`(?:^|-)g([0-9]+)-[0-9a-f]{8}$`)
 
-// generationOf is the generation of the spec that the recorded run measures. Release 0.1
-// compared hashes only. One that is still the same is of the present spec. If it is not,
-// either somebody has changed the spec since the run was recorded, or this release has added
-// a default: the generation in the run's ID tells which.
+// generationOf returns the generation of the spec that the recorded run measures. Release 0.1
+// recorded a hash only. If the hash still matches, the run is of the present spec. If not,
+// either somebody changed the spec since, or this release added a default; the generation in
+// the run's ID tells which.
 func generationOf(b *v1alpha1.StorageBenchmark) int64 {
 	if b.Status.Run.SpecHash == SpecHash(b) {
 		return b.Generation

@@ -10,19 +10,19 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// memory is what spares work. Without it, after a restart, the same is done a little sooner
-// or once more.
+// memory holds what only saves work. After a restart it is empty, and the operator does some
+// things a little sooner, or once more.
 type memory struct {
 	mu sync.Mutex
-	// waits are how often in a row a benchmark met the same obstacle.
+	// waits counts how often in a row a benchmark met the same obstacle.
 	waits map[types.NamespacedName]waiting
-	// refusals are plans that could not be built, and from what.
+	// refusals has the plans that could not be built, and their inputs.
 	refusals map[types.NamespacedName]refusal
-	// writes are the versions of our own last writes.
+	// writes has the resource versions of the operator's own last writes.
 	writes written.Versions
-	// clearings are since when a benchmark's objects are being removed.
+	// clearings has the time since when a benchmark's objects are being removed.
 	clearings map[types.UID]time.Time
-	// storesGone are since when the ResultStore of a run has been missing.
+	// storesGone has the time since when the ResultStore of a run has been missing.
 	storesGone map[types.NamespacedName]time.Time
 }
 
@@ -83,8 +83,8 @@ func (m *memory) refuse(key types.NamespacedName, input string, f *trial.Failure
 	m.refusals[key] = refusal{input: input, failure: f}
 }
 
-// clearing returns for how long the objects of a benchmark have been removed. Whoever may change
-// its spec cannot make it count from anew.
+// clearing returns how long ago the removal of a benchmark's objects began. A change of the
+// spec does not restart it.
 func (m *memory) clearing(uid types.UID, now time.Time) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,7 +99,7 @@ func (m *memory) clearing(uid types.UID, now time.Time) time.Duration {
 	return now.Sub(since)
 }
 
-// cleared forgets a removal that is over, or that a worker which runs has outdated.
+// cleared forgets a removal that is over. A worker that runs shows that it is.
 func (m *memory) cleared(uid types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -82,9 +82,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	return ctrl.Result{}, nil
 }
 
-// unchanged reports whether the recorded run is one of the present spec. As long as the
-// generation is the same, nobody has changed the spec: if its hash is another one all the
-// same, a release has added a default, which is no reason to measure again.
+// unchanged reports whether the recorded run measures the present spec. With the same
+// generation, nobody has changed the spec: a different hash then means that a release has
+// added a default, which is no reason to measure again.
 func (p *pass) unchanged() bool {
 	run := p.Status.Run
 	if run == nil {
@@ -98,9 +98,8 @@ func (p *pass) unchanged() bool {
 	return true
 }
 
-// annotationSpecHash is in the cache only: the hash of a spec whose large parts the cache
-// has dropped. Its name is another one in every process, so that nobody can write such an
-// annotation and have it taken for the cache's.
+// annotationSpecHash exists in the cache only. It holds the hash of a spec whose large parts
+// the cache has dropped. Each process picks a random name for it, so that nobody can forge it.
 var annotationSpecHash = "cache.storagebench.io/spec-hash-" + strings.ToLower(rand.Text())
 
 // SpecHash is the hash of a benchmark's whole spec.

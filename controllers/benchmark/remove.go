@@ -14,8 +14,8 @@ import (
 	"storagebench.io/storagebench/internal/status"
 )
 
-// remove lets a deleted benchmark go when its workers are gone. The settings of nodes are
-// not its affair any more: their records stay until they are put back.
+// remove takes the finalizer off a deleted benchmark when its workers are gone. It does not
+// wait for settings of nodes: their records stay until these are restored.
 func (r *Reconciler) remove(ctx context.Context, p *pass) (done bool, err error) {
 	if p.DeletionTimestamp.IsZero() {
 		return false, nil
@@ -43,9 +43,9 @@ func (r *Reconciler) remove(ctx context.Context, p *pass) (done bool, err error)
 	return true, err
 }
 
-// jobLeft asks past the cache, which may not know the last Job yet: it is the last chance to
-// delete it. One whose label somebody took, which the operator may not delete, goes with the
-// benchmark, which owns it.
+// jobLeft asks the API server, as the cache may not have the newest Job yet, and this is the
+// last chance to delete it. The operator may not delete a Job without its label; the garbage
+// collector does, because the benchmark owns it.
 func (r *Reconciler) jobLeft(ctx context.Context, p *pass) (string, error) {
 	jobs := &batchv1.JobList{}
 	if err := r.Live.List(ctx, jobs, client.InNamespace(p.Namespace), client.MatchingLabels{jobspec.LabelManagedBy: jobspec.ManagedBy, jobspec.LabelBenchmark: p.Name}); err != nil {

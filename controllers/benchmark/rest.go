@@ -8,8 +8,8 @@ import (
 	"storagebench.io/storagebench/controllers/action"
 )
 
-// rest is all that a finished run needs: its nodes go to the next, also one on which a Pod
-// that does not answer was left, and the benchmark is deleted when its time to live is over.
+// rest looks after a finished run. It gives its nodes back, also one that does not answer and
+// still has a Pod, and deletes the benchmark when its time to live is over.
 func (r *Reconciler) rest(ctx context.Context, p *pass) (done bool, err error) {
 	if p.Status.Run == nil || p.Status.Run.FinishedAt == nil || !p.unchanged() {
 		return false, nil

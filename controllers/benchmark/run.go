@@ -49,8 +49,8 @@ func (r *Reconciler) run(ctx context.Context, p *pass) (done bool, err error) {
 	return true, r.carryOut(ctx, p, s)
 }
 
-// carryOut decides, and acts. If the store fails in what the run needs, though its own check
-// went well, that is decided on as well: a run does not wait for it beyond its timeout.
+// carryOut decides and acts. If the store fails although its own check succeeded, it decides
+// again with that: a run does not wait for a store beyond its timeout.
 func (r *Reconciler) carryOut(ctx context.Context, p *pass, s *scene) error {
 	d := progress.Decide(s.world)
 	p.outcome = status.Outcome{Reason: d.Reason, Message: d.Message, Stalled: d.Stalled, Active: !d.Idle, Again: d.Again}
@@ -77,7 +77,7 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, s *scene) error {
 	return nil
 }
 
-// finish records the end of a run that a failure of the run as a whole has ended, or none.
+// finish records the end of a run. failure is nil unless it ended the run as a whole.
 func (r *Reconciler) finish(p *pass, failure *trial.Failure) {
 	run := p.Status.Run
 	status.SetCurrent(run, "", "")

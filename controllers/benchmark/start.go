@@ -60,7 +60,7 @@ func (r *Reconciler) start(ctx context.Context, p *pass) (done bool, err error) 
 	for _, note := range append(admission.Notes(facts), timeoutNotes(plan.Duration(built, r.Rules.Engines), p.timeout())...) {
 		status.AddNote(p.Status.Run, note)
 	}
-	// What the last run measured is not this one's.
+	// The last run's comparisons do not belong to this one.
 	p.Status.Summary, p.Status.SummaryOmitted, p.Status.Headline, p.Status.Comparisons = nil, 0, "", nil
 	p.outcome = status.Underway(reason.Pending, fmt.Sprintf("run %s is recorded: %s of %s", run,
 		status.Count(p.Status.Run.TrialsPlanned, "trial"), status.Count(p.Status.Run.WorkersTotal, "worker")), staleRetry)
@@ -76,8 +76,8 @@ func timeoutNotes(trials, timeout time.Duration) []string {
 	return []string{fmt.Sprintf("the trials alone take about %s, but spec.timeout ends the run after %s; raise it or measure less", trials.Round(time.Second), timeout)}
 }
 
-// plan builds the plan of a run. What could not be built is not tried again before something
-// has changed that it was built from.
+// plan builds the plan of a run. After a failure it does not try again until one of its inputs
+// has changed.
 func (r *Reconciler) plan(ctx context.Context, p *pass, facts admission.Facts, run string) (*trial.Plan, error) {
 	input, err := admission.Admit(facts, r.Rules, run)
 	if err != nil {

@@ -49,9 +49,8 @@ func (r *Reconciler) stop(ctx context.Context, p *pass) (done bool, err error) {
 // finalizer or grace period, or is a Pod that somebody else made look like a worker's.
 const removalPatience = 2 * time.Minute
 
-// clear deletes the Jobs of every run of the benchmark. It says what of them is left, but for
-// what is on nodes that do not answer; when that is nothing, the nodes have been given back.
-// They are given back after a while even if something stays.
+// clear deletes the Jobs of every run of the benchmark. It returns what is left of them on
+// nodes that answer. When nothing is left, or after removalPatience, it gives the nodes back.
 func (r *Reconciler) clear(ctx context.Context, p *pass) (left string, err error) {
 	all, err := r.Workers.Of(ctx, p.StorageBenchmark, "")
 	if err != nil {

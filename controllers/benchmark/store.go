@@ -39,8 +39,8 @@ func (r *Reconciler) observeStore(ctx context.Context, p *pass, s *scene) error 
 	return nil
 }
 
-// storeGonePatience is how long a ResultStore may be gone that is replaced: deleted, and
-// created again. After it, the nodes are given back.
+// storeGonePatience is how long a run waits for a ResultStore that was deleted: somebody may
+// be about to create it again. After that it gives its nodes back.
 const storeGonePatience = 20 * time.Second
 
 // withoutStore ends a run whose ResultStore was deleted: nobody can read what its workers
@@ -86,8 +86,8 @@ func waitsFor(left string) string {
 // long as one whose results cannot be stored (package progress).
 const withoutPlanFor = 10 * time.Minute
 
-// withoutPlan is all that can be done for a run whose plan cannot be read: its workers go on
-// by themselves, and it ends after its timeout, or at once if the plan is another one.
+// withoutPlan handles a run whose plan cannot be read. Its workers go on by themselves. The run
+// ends after its timeout, or at once if somebody replaced the plan.
 func (r *Reconciler) withoutPlan(ctx context.Context, p *pass, s *scene) error {
 	run, t := p.Status.Run, s.world.StoreTrouble
 	if t == nil {

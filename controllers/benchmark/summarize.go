@@ -84,8 +84,8 @@ func (r *Reconciler) write(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// inPassing are reasons that a benchmark has for a moment, of which no event tells: each
-// event costs the API server as much as a change of the benchmark.
+// inPassing has the reasons that last for a moment. They make no event, which would cost the
+// API server as much as a change of the benchmark.
 var inPassing = map[string]bool{reason.Pending: true, reason.Starting: true, reason.Deleting: true}
 
 // tell emits an event when the reason of Ready has changed.

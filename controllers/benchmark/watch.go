@@ -88,8 +88,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// notOurOwn lets pass what others did to a benchmark, and not what a pass itself wrote: it
-// knows that already.
+// notOurOwn drops the events of the operator's own writes, which it knows of already.
 func (r *Reconciler) notOurOwn() predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
@@ -104,20 +103,20 @@ func (r *Reconciler) notOurOwn() predicate.Predicate {
 	}
 }
 
-// onlyDeletes: a Lease that is given back frees its node; one that is taken frees none.
+// onlyDeletes passes only deletions: a Lease that is given back frees its node.
 var onlyDeletes = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(event.UpdateEvent) bool { return false },
 }
 
-// withoutHolder: the holder of a Lease may have gone while the operator was not there to see
-// it, and somebody may delete the Lease of one whose worker runs.
+// withoutHolder passes the Leases that are there when the operator starts, whose holders may
+// have gone meanwhile, and deletions, as somebody may delete the Lease of a running worker.
 var withoutHolder = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return e.IsInInitialList },
 	UpdateFunc: func(event.UpdateEvent) bool { return false },
 }
 
-// availableChanged: a store's time of the last check changes every minute.
+// availableChanged drops the updates that change only the time of a store's last check.
 var availableChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		was, ok1 := e.ObjectOld.(*v1alpha1.ResultStore)
@@ -153,7 +152,7 @@ func ofWorker(_ context.Context, pod client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: name}}}
 }
 
-// nextOf wakes the first of a node's queue. Of the others nothing changes.
+// nextOf wakes the first of a node's queue. Nothing changes for the others.
 func (r *Reconciler) nextOf(node func(client.Object) string) handler.MapFunc {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
 		name := node(o)
@@ -168,9 +167,8 @@ func (r *Reconciler) nextOf(node func(client.Object) string) handler.MapFunc {
 	}
 }
 
-// queueChanged wakes the first of a queue when one that stood in it has left without having had
-// the node, deleted or suspended, and when one has joined it: the node may have been given back
-// before anybody could know that it was waited for.
+// queueChanged wakes the first of a node's queue when a benchmark leaves the queue without having
+// had the node, and when one joins it: the node may have become free just before.
 func (r *Reconciler) queueChanged() handler.EventHandler {
 	wake := func(ctx context.Context, o client.Object, q interface{ Add(reconcile.Request) }) {
 		b, ok := o.(*v1alpha1.StorageBenchmark)

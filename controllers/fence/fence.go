@@ -1,10 +1,10 @@
 // Package fence asks once, when the operator starts, whether the chart's admission policies
 // hold, and says so in the log if they do not.
 //
-// It reads no policies, which would need a right of its own. It asks the API server, by a dry
-// run, for a Job that the operator's roles allow and its policies must refuse: one with a
-// program that is not the operator's. Helm creates policies last, and the API server takes
-// some seconds to know them, so it asks again before it says anything.
+// It does not read the policies, for which it would need another permission. It dry-runs a Job
+// that the operator's roles allow and its policies must refuse: one that runs another program.
+// Helm creates policies last, and the API server needs some seconds to enforce them, so it
+// tries several times before it logs anything.
 package fence
 
 import (

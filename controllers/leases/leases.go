@@ -90,7 +90,7 @@ func (l *Leases) held(ctx context.Context, b *v1alpha1.StorageBenchmark) ([]coor
 	return list.Items, err
 }
 
-// Claim tells how the Lease of a node stands, as b sees it.
+// Claim returns who has the Lease of a node, as far as b may know.
 func (l *Leases) Claim(ctx context.Context, b *v1alpha1.StorageBenchmark, node string) (progress.Claim, error) {
 	lease, err := l.get(ctx, node)
 	if err != nil {
@@ -198,9 +198,9 @@ func (l *Leases) ReleaseAll(ctx context.Context, b *v1alpha1.StorageBenchmark) e
 	return err
 }
 
-// ReleaseStrays gives back the nodes of benchmarks that had this name and are gone, without
-// their finalizer or while the operator was not there: all but those of the present one, whose
-// UID is empty if there is none.
+// ReleaseStrays gives back the nodes of deleted benchmarks of this name: they went without their
+// finalizer, or while the operator did not run. present is the UID of the benchmark that has
+// the name now, and keeps its nodes; it is empty if there is none.
 func (l *Leases) ReleaseStrays(ctx context.Context, name types.NamespacedName, present types.UID) error {
 	list := &coordinationv1.LeaseList{}
 	if err := l.List(ctx, list, client.InNamespace(l.Namespace), client.MatchingFields{indexHolder: name.String()}); err != nil {

@@ -1,5 +1,5 @@
-// Package nodes says of a node whether it can be used now: whether it is Ready, since when
-// it is not, and whether its settings are those of an earlier benchmark still.
+// Package nodes tells whether a node can be used now: whether it is Ready, since when it is
+// not, and whether it still has the settings of an earlier benchmark.
 package nodes
 
 import (
@@ -64,14 +64,14 @@ func Look(ctx context.Context, reader client.Reader, name string) (View, error) 
 	return v, client.IgnoreNotFound(err)
 }
 
-// BeingRestored reports whether the node may not be used, as its settings are those of an
-// earlier benchmark still.
+// BeingRestored reports whether the node still has the settings of an earlier benchmark, and so
+// may not be used.
 func (v View) BeingRestored() bool {
 	return v.Record != nil && !v.Record.Status.Phase.Over()
 }
 
-// Changed lets pass the events of nodes that matter: those of its readiness, and its coming
-// and going. A node writes its status every few minutes otherwise.
+// Changed passes an event if a node's readiness changed, or the node was created or deleted.
+// It drops the others: a node writes its status every few minutes.
 var Changed = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		was, ok1 := e.ObjectOld.(*corev1.Node)

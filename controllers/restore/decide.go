@@ -65,7 +65,7 @@ type decision struct {
 	again   time.Duration
 }
 
-// Times between looks at what no event tells of.
+// How often to look at what causes no event.
 const (
 	pollRestoring = 2 * time.Second
 	pollAway      = 30 * time.Second
@@ -135,8 +135,8 @@ func restoring(f facts) decision {
 	return d
 }
 
-// keepFailed is Failed until an attempt succeeds, so that what is said does not change back
-// and forth with every attempt.
+// keepFailed stays Failed until an attempt succeeds, so that the condition does not flip with
+// every attempt.
 func keepFailed(status v1alpha1.NodeRestoreStatus) v1alpha1.RestorePhase {
 	if status.Attempts > 0 {
 		return v1alpha1.RestoreFailed

@@ -8,7 +8,7 @@ import (
 )
 
 // endings remembers since when the workers of records have been ending. After a restart of
-// the operator it counts from anew.
+// the operator it counts from zero.
 type endings struct {
 	mu    sync.Mutex
 	since map[types.UID]time.Time

@@ -49,9 +49,8 @@ type Reconciler struct {
 // has not come back yet.
 const staleRetry = 20 * time.Millisecond
 
-// goneJobs remembers which Jobs of workers were not there when the API server was asked past
-// the cache: a UID never comes back, so it is asked once for a record. Without it, after a
-// restart, it is asked once more.
+// goneJobs remembers which Jobs of workers the API server did not have. A UID never comes back,
+// so asking once for each record is enough. After a restart it asks once more.
 type goneJobs struct {
 	mu  sync.Mutex
 	all map[string]types.UID // by the record's name

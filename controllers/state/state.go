@@ -1,5 +1,5 @@
-// Package state reads from Jobs, Pods and namespaces how far they are: it is asked for
-// workers and for restores alike. Nothing in it changes or remembers anything.
+// Package state reads the state of Jobs, Pods and namespaces, for workers and restores alike.
+// It changes and remembers nothing.
 package state
 
 import (

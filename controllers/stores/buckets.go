@@ -1,4 +1,4 @@
-// Package stores opens ResultStores and keeps their condition Available true to what they do.
+// Package stores opens ResultStores and keeps their condition Available up to date.
 package stores
 
 import (

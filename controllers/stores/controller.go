@@ -27,8 +27,7 @@ const (
 	storeCheckTimeout   = 15 * time.Second
 )
 
-// Reconciler keeps the condition Available of ResultStores true to
-// what the stores do.
+// Reconciler keeps the condition Available of ResultStores up to date.
 type Reconciler struct {
 	client.Client
 	Buckets *Buckets

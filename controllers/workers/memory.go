@@ -63,10 +63,10 @@ func (r *retries) forget(benchmark types.UID, worker string) {
 	delete(r.all[benchmark], worker)
 }
 
-// leftovers remembers since when something of a worker has been left after its end, or without
-// a Job that the operator finds: somebody may have taken the labels off that. What
-// objects say of themselves does not tell: a Pod that only looks like the worker's need not be
-// on its way out, and one whose grace period is ten years is.
+// leftovers remembers since when Pods or claims of a worker have been left after its end, or
+// without a Job that the operator finds, as when somebody removed its labels. The objects'
+// own times do not tell: a forged Pod may never be deleted, and a deleted Pod may have a grace
+// period of ten years.
 type leftovers struct {
 	mu  sync.Mutex
 	all map[types.UID]map[string]time.Time

@@ -178,8 +178,8 @@ func removedFor(seen Seen, now time.Time) time.Duration {
 // claimPatience is how long the removal of a volume is waited for.
 const claimPatience = 2 * time.Minute
 
-// ClaimsLeft reports whether a volume of the worker is still being removed, and has not
-// been for so long that nothing waits for it any more.
+// ClaimsLeft reports whether a volume of the worker is still being removed, for less than
+// claimPatience.
 func (s Seen) ClaimsLeft(now time.Time) bool {
 	return len(s.Claims) > 0 && removedFor(s, now) < claimPatience
 }
@@ -201,8 +201,8 @@ func endOf(pod *corev1.Pod) time.Time {
 	return end
 }
 
-// endedByItself reports whether the worker exited in an orderly way, with or without
-// success: the exit codes that the Job's failure policy does not try again after.
+// endedByItself reports whether the worker exited in an orderly way, with or without success:
+// with an exit code after which the Job's failure policy does not retry.
 func endedByItself(pod *corev1.Pod) bool {
 	for _, c := range pod.Status.ContainerStatuses {
 		if t := c.State.Terminated; t != nil {

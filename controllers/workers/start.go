@@ -217,9 +217,9 @@ func (w *Workers) Forget(benchmark types.UID) {
 	w.left.forget(benchmark)
 }
 
-// delete deletes a Job in the background: in the foreground, one Pod on a node that does
-// not answer would keep it for ever. One that somebody else, or release 0.1, is deleting in
-// the foreground goes on in the background.
+// delete deletes a Job in the background: in the foreground, a Pod on a node that does not
+// answer would keep it for ever. It turns a foreground deletion, by somebody else or by release
+// 0.1, into one in the background.
 func (w *Workers) delete(ctx context.Context, verb string, job *batchv1.Job) error {
 	if job == nil || !job.DeletionTimestamp.IsZero() && !slices.Contains(job.Finalizers, metav1.FinalizerDeleteDependents) {
 		return nil
@@ -267,8 +267,8 @@ func sameLabels(existing, made *batchv1.Job) bool {
 	return true
 }
 
-// refused turns the API server's refusal of an object into what the user reads: quota,
-// admission policies and validation speak in it.
+// refused turns the API server's refusal of an object, by quota, admission policy or
+// validation, into a failure that the user reads.
 func refused(object client.Object, err error) error {
 	kind := object.GetObjectKind().GroupVersionKind().Kind
 	if kind == "" {

@@ -106,8 +106,8 @@ func (w *Workers) claimWarning(ctx context.Context, seen Seen) (*progress.Troubl
 // provisionPatience is how long a volume may take whose provisioner says nothing.
 const provisionPatience = 20 * time.Second
 
-// unprovisioned says of a claim of which no event tells what it waits for: mostly for a
-// provisioner that is not there.
+// unprovisioned returns what a claim without events waits for: usually a provisioner that is
+// not installed.
 func (w *Workers) unprovisioned(ctx context.Context, claim *corev1.PersistentVolumeClaim) (*progress.Trouble, error) {
 	name := ""
 	if claim.Spec.StorageClassName != nil {

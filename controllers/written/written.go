@@ -1,6 +1,6 @@
-// Package written remembers the versions of objects that the operator itself has written
-// last. The cache learns of a write a moment later: what a pass would decide from what it
-// had before that has been done already. And the event of an own write need wake nobody.
+// Package written remembers the resource versions of the operator's own last writes. The cache
+// gets a write a moment later; a pass that reads an older version would do the same work again.
+// And the event of an own write need not wake a controller.
 package written
 
 import (
