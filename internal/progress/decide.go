@@ -67,7 +67,7 @@ type Decision struct {
 // Intervals after which to decide again if no event arrives.
 const (
 	pollRunning  = 10 * time.Second
-	pollStarting = 2 * time.Second
+	pollStarting = 5 * time.Second
 	pollWaiting  = 15 * time.Second
 	// pollQueued is long, because releasing a Lease wakes the next benchmark in the
 	// queue.
