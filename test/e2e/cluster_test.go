@@ -32,6 +32,7 @@ import (
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/store/s3"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/test/faults"
 	"storagebench.io/storagebench/test/wait"
 )
 
@@ -69,6 +70,8 @@ type lab struct {
 	// node is the first of nodes.
 	node  string
 	nodes []string
+	// watches are of benchmarks that have met a fault.
+	watches map[types.UID]*faults.Watch
 }
 
 // newLab waits for a node and makes a namespace with a Pod Security level. A test has one,
@@ -256,16 +259,25 @@ func (l *lab) measuring(b *v1alpha1.StorageBenchmark, worker string, n int) *cor
 // pod returns a worker's Pod that has not ended.
 func (l *lab) pod(worker string) *corev1.Pod {
 	l.t.Helper()
-	pods := &corev1.PodList{}
-	if err := api.List(l.ctx, pods, client.InNamespace(l.namespace), client.MatchingLabels{jobspec.LabelWorker: worker}); err != nil {
+	pod, err := livePod(l.ctx, l.namespace, worker)
+	if err != nil {
 		l.t.Fatal(err)
+	}
+	return pod
+}
+
+// livePod returns a worker's Pod that has not ended, or nil.
+func livePod(ctx context.Context, namespace, worker string) (*corev1.Pod, error) {
+	pods := &corev1.PodList{}
+	if err := api.List(ctx, pods, client.InNamespace(namespace), client.MatchingLabels{jobspec.LabelWorker: worker}); err != nil {
+		return nil, err
 	}
 	for i := range pods.Items {
 		if phase := pods.Items[i].Status.Phase; phase != corev1.PodSucceeded && phase != corev1.PodFailed {
-			return &pods.Items[i]
+			return &pods.Items[i], nil
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // atEnd deletes objects when the test has ended, if they are still there.

@@ -76,7 +76,7 @@ var mishaps = map[string]func(*upset){
 	"it is deleted, or once more": func(u *upset) { u.do(api.Delete(u.ctx, u.b)) },
 	"it is suspended, and goes on": func(u *upset) {
 		u.do(api.Patch(u.ctx, u.b, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspend":true}}`))))
-		u.notWedged(u.b)
+		u.saysWhy(u.b)
 		u.do(api.Patch(u.ctx, u.b, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspend":false}}`))))
 	},
 }

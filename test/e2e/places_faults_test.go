@@ -87,14 +87,14 @@ func TestANodeDiesInMidRunOfABenchmarkOfTwoNodesWithSettingsChanged(t *testing.T
 	}
 	dies := b.Status.Run.Current.Node
 	l.stopNode(dies)
-	faults.Injected(t, "a node of two dies in mid-run")
+	l.nodeSeenAway(dies)
+	l.met("a node of two dies in mid-run", b)
 	l.eventually("the run has ended", func() error {
 		if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); err != nil || b.Status.Run.FinishedAt == nil {
 			return fmt.Errorf("%v %+v", err, b.Status.Conditions)
 		}
 		return nil
 	})
-	l.notWedged(b)
 	if len(b.Status.Run.Failures) != 1 || b.Status.Run.Failures[0].Node != dies {
 		t.Errorf("failures: %+v", b.Status.Run.Failures)
 	}

@@ -68,11 +68,9 @@ func cluster(t *testing.T, verb, node string, flags ...string) {
 	run(t, "../../hack/cluster/cluster", slices.Concat([]string{verb}, flags, []string{node})...)
 }
 
-// failNode takes a node away, waits until the cluster has seen that, and brings it back.
-func (l *lab) failNode(node string, flags ...string) {
+// nodeSeenAway waits until the cluster has seen that a node does not answer.
+func (l *lab) nodeSeenAway(node string) {
 	l.t.Helper()
-	l.t.Cleanup(func() { cluster(l.t, "node-start", node) }) // also after a failure
-	cluster(l.t, "node-stop", node, flags...)
 	l.eventually("the node is seen to be away", func() error {
 		n := &corev1.Node{}
 		if err := api.Get(l.ctx, types.NamespacedName{Name: node}, n); err != nil {
@@ -83,6 +81,14 @@ func (l *lab) failNode(node string, flags ...string) {
 		}
 		return nil
 	})
+}
+
+// failNode takes a node away, waits until the cluster has seen that, and brings it back.
+func (l *lab) failNode(node string, flags ...string) {
+	l.t.Helper()
+	l.t.Cleanup(func() { cluster(l.t, "node-start", node) }) // also after a failure
+	cluster(l.t, "node-stop", node, flags...)
+	l.nodeSeenAway(node)
 	cluster(l.t, "node-start", node)
 }
 
