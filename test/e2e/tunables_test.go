@@ -139,7 +139,7 @@ func TestTheSettingsOfAWorkerThatIsKilledArePutBack(t *testing.T) {
 	for stored := 1; stored <= 2; stored++ {
 		l.measuring(b, l.worker("disk"), stored)
 		l.kill(l.namespace, map[string]string{jobspec.LabelBenchmark: b.Name})
-		l.met("a worker's Pod is killed", b)
+		l.met(fmt.Sprintf("a worker's Pod is killed with %d trials stored", stored), b)
 	}
 	l.ended(b, reason.Finished)
 	l.asBefore(b, device, before)
