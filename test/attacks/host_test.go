@@ -238,7 +238,10 @@ func TestTunedTampering(t *testing.T) {
 				return nil
 			})
 			m.must(how(m, l))
-			m.must(client.IgnoreNotFound(m.api.Delete(a.ctx, l.pod, client.GracePeriodSeconds(0))))
+			if now := queue(t, disk, "nr_requests"); now != "64" {
+				t.Errorf("the worker has put nr_requests back before it was killed: %s", now)
+			}
+			m.must(m.api.Delete(a.ctx, l.pod, client.GracePeriodSeconds(0)))
 			m.must(m.api.Delete(a.ctx, b))
 			a.measures(m.node)
 			m.must(m.letGo())

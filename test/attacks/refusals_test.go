@@ -183,8 +183,8 @@ func TestQuickNodeOfTheControlPlane(t *testing.T) {
 		a.succeeded("the benchmark is %s: %s", c.Reason, c.Message)
 	}
 	set("null")
-	a.control("without the label the node is taken", nil)
 	a.stands(b, reason.Starting, reason.Running)
+	a.control("without the label the node is taken", nil)
 	a.remove(b)
 }
 
