@@ -112,7 +112,7 @@ test-attacks: deploy ## Attack the operator as a tenant with edit in its namespa
 
 .PHONY: test-upgrade
 test-upgrade: export NODES := $(or $(NODES),5)
-test-upgrade: deploy ## Upgrade the local cluster from an older release in mid-work, and count what is lost or left changed
+test-upgrade: ## Upgrade the local cluster from an older release in mid-work, and count what is lost or left changed
 	@hack/test-upgrade
 
 .PHONY: test-zfs
