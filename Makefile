@@ -76,7 +76,7 @@ verify: ## Check everything that needs no cluster: generated files, lint, import
 ##@ Test
 
 .PHONY: test
-test: ## Run all tests; makes the local cluster if there is none
+test: ## Run test-unit, test-system, test-integration and test-e2e; makes the local cluster if there is none
 	@hack/test
 
 .PHONY: test-unit
