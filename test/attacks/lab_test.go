@@ -48,7 +48,10 @@ var (
 	nodes chan string
 )
 
-// patience bounds every wait.
+// nodePatience is how long a test waits for a node: longer than all others take together.
+const nodePatience = 55 * time.Minute
+
+// patience bounds every other wait.
 var patience = wait.Patience{Every: 250 * time.Millisecond, AtMost: 5 * time.Minute}
 
 func TestMain(m *testing.M) {

@@ -149,7 +149,11 @@ func hasFinalizer(o client.Object) bool {
 // takeNode waits for a node that no other attack uses.
 func (m *tenant) takeNode() {
 	m.t.Helper()
-	m.node = <-nodes
+	select {
+	case m.node = <-nodes:
+	case <-time.After(nodePatience):
+		m.t.Fatalf("other tests had the nodes for %s", nodePatience)
+	}
 	node := m.node
 	m.t.Cleanup(func() { nodes <- node })
 }
@@ -238,12 +242,12 @@ func (m *tenant) running(b *v1alpha1.StorageBenchmark) (*batchv1.Job, *corev1.Po
 
 // change changes an object as the tenant, again if somebody else was quicker.
 func change[T client.Object](m *tenant, object T, how func(T)) error {
-	for {
+	for deadline := time.Now().Add(patience.AtMost); ; {
 		if err := m.api.Get(m.ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return err
 		}
 		how(object)
-		if err := m.api.Update(m.ctx, object); !apierrors.IsConflict(err) {
+		if err := m.api.Update(m.ctx, object); !apierrors.IsConflict(err) || time.Now().After(deadline) {
 			return err
 		}
 	}

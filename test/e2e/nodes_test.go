@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,6 +47,9 @@ func refused(n *needs) { n.nodes = 0 }
 
 // nodes: so many nodes.
 func nodes(count int) option { return func(n *needs) { n.nodes = count } }
+
+// placePatience is how long a lab waits for its nodes: longer than all others take together.
+const placePatience = 35 * time.Minute
 
 // pool hands out the nodes of the cluster. Who asked first is served first.
 type pool struct {
@@ -92,7 +96,13 @@ func (p *pool) reserve(t *testing.T, n *needs) []string {
 	defer p.lock.Unlock()
 	p.queue = append(p.queue, n)
 	var got []string
+	deadline := time.Now().Add(placePatience)
+	defer time.AfterFunc(placePatience, p.changed.Broadcast).Stop()
 	for {
+		if !time.Now().Before(deadline) {
+			p.giveUp(n)
+			t.Fatalf("other tests had the nodes for %s", placePatience)
+		}
 		if p.queue[0] == n {
 			busy, err := nodesOfInfrastructure(t.Context())
 			if err == nil {
@@ -121,6 +131,12 @@ func (p *pool) reserve(t *testing.T, n *needs) []string {
 		p.changed.Broadcast()
 	})
 	return got
+}
+
+// giveUp takes a lab out of the queue, wherever it stands.
+func (p *pool) giveUp(n *needs) {
+	p.queue = slices.DeleteFunc(p.queue, func(other *needs) bool { return other == n })
+	p.changed.Broadcast()
 }
 
 // leave lets the next one of the queue come to its head.

@@ -232,7 +232,12 @@ func (b *bed) start(step journal.Step, nth int, do deed) *exec.Cmd {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	cmd := exec.CommandContext(b.t.Context(), os.Args[0])
+	ctx, cancel := context.WithTimeout(b.t.Context(), patience.AtMost)
+	b.t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	// Not SIGKILL, which is what some are to end by. It prints where the worker hangs.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGABRT) }
+	cmd.WaitDelay = 10 * time.Second
 	cmd.Env = append(os.Environ(), asWorker+"="+string(text))
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
@@ -275,7 +280,9 @@ func (b *bed) restore(arguments ...string) (output string, complete bool) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	cmd := exec.CommandContext(b.t.Context(), program, append([]string{"restore", "--journal", b.order.Journal}, arguments...)...)
+	ctx, cancel := context.WithTimeout(b.t.Context(), patience.AtMost)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, append([]string{"restore", "--journal", b.order.Journal}, arguments...)...)
 	out, err := cmd.CombinedOutput()
 	if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
 		b.t.Fatal(err)
