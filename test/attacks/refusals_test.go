@@ -18,6 +18,7 @@ import (
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/test/cluster"
 )
 
 const (
@@ -213,7 +214,7 @@ func TestQuickNamesOfOthers(t *testing.T) {
 		m.must(err)
 		for _, name := range []string{secret.Name, victim.namespace, second.Name + " "} {
 			if strings.Contains(string(document), name) {
-				a.succeeded("%s names %q: %s", what, name, words(b))
+				a.succeeded("%s names %q: %s", what, name, cluster.Words(b))
 			}
 		}
 	}

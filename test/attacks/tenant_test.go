@@ -28,6 +28,7 @@ import (
 
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/jobspec"
+	"storagebench.io/storagebench/test/cluster"
 )
 
 // foreignFinalizer is the tenant's, and nobody removes it.
@@ -235,7 +236,7 @@ func (m *tenant) running(b *v1alpha1.StorageBenchmark) (*batchv1.Job, *corev1.Po
 		if err := admin.Get(m.ctx, client.ObjectKeyFromObject(b), b); err != nil {
 			return err
 		}
-		return fmt.Errorf("no Pod runs: %s", words(b))
+		return fmt.Errorf("no Pod runs: %s", cluster.Words(b))
 	})
 	return job, pod
 }

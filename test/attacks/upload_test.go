@@ -22,6 +22,7 @@ import (
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/test/cluster"
 )
 
 // bomb makes a worker's summary.
@@ -169,7 +170,7 @@ func (m *tenant) forgeEnd(b *v1alpha1.StorageBenchmark, l loot, receipt string) 
 			return err
 		}
 		if b.Status.Run == nil || b.Status.Run.FinishedAt == nil {
-			return fmt.Errorf("%s; %s", pod.Status.Phase, words(b))
+			return fmt.Errorf("%s; %s", pod.Status.Phase, cluster.Words(b))
 		}
 		return nil
 	})

@@ -22,40 +22,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"storagebench.io/storagebench/api/v1alpha1"
-	"storagebench.io/storagebench/controllers"
 	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/store/s3"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/test/cluster"
 	"storagebench.io/storagebench/test/faults"
 	"storagebench.io/storagebench/test/wait"
 )
 
-const (
-	operatorNamespace = "storagebench-system"
-)
+const operatorNamespace = cluster.OperatorNamespace
 
 var api client.Client
 
 func TestMain(m *testing.M) {
-	ctrl.SetLogger(zap.New())
-	config, err := ctrl.GetConfig()
-	if err == nil {
-		config.QPS = -1 // many tests at the same time ask often
-		var scheme *runtime.Scheme
-		if scheme, err = controllers.Scheme(); err == nil {
-			api, err = client.New(config, client.Options{Scheme: scheme})
-		}
-	}
+	connection, err := cluster.Connect()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e: no cluster to test on (make test-e2e makes one):", err)
 		os.Exit(1)
 	}
+	api = connection.API
 	os.Exit(m.Run())
 }
 
@@ -212,17 +201,7 @@ func (l *lab) trials(b *v1alpha1.StorageBenchmark, worker string) map[string]res
 // bucket opens MinIO at its Service's address, which this machine reaches.
 func (l *lab) bucket() *s3.Store {
 	l.t.Helper()
-	service, secret := &corev1.Service{}, &corev1.Secret{}
-	if err := api.Get(l.ctx, types.NamespacedName{Namespace: "minio", Name: "minio"}, service); err != nil {
-		l.t.Fatal(err)
-	}
-	if err := api.Get(l.ctx, types.NamespacedName{Namespace: operatorNamespace, Name: "storagebench-store"}, secret); err != nil {
-		l.t.Fatal(err)
-	}
-	store, err := s3.New(s3.Config{
-		Endpoint: "http://" + service.Spec.ClusterIP + ":9000", Bucket: "storagebench",
-		AccessKey: string(secret.Data["accessKeyID"]), SecretKey: string(secret.Data["secretAccessKey"]),
-	})
+	store, err := cluster.Bucket(l.ctx, api)
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"storagebench.io/storagebench/test/cluster"
 	"storagebench.io/storagebench/test/turns"
 )
 
@@ -73,7 +74,7 @@ func newPool(ctx context.Context) (*pool, error) {
 		n := &found.Items[i]
 		// Kubernetes' own taints come and go with the node's conditions.
 		reserved := slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return !strings.HasPrefix(t.Key, "node.kubernetes.io/") })
-		if ready(n) && !n.Spec.Unschedulable && !reserved {
+		if cluster.Ready(n) && !n.Spec.Unschedulable && !reserved {
 			p.all = append(p.all, n.Name)
 		}
 	}
@@ -81,12 +82,6 @@ func newPool(ctx context.Context) (*pool, error) {
 		return nil, fmt.Errorf("two ready nodes without taints are needed, and there are %d", len(p.all))
 	}
 	return p, nil
-}
-
-func ready(n *corev1.Node) bool {
-	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
 }
 
 // reserve waits until the nodes are free, and gives them back at the test's end.

@@ -5,9 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -236,7 +234,7 @@ func (l *lab) onNode(program string, args ...string) {
 
 func TestADeviceOfTheNodeIsNotOverwrittenWhileItHoldsAFileSystem(t *testing.T) {
 	t.Parallel()
-	device := loopDevice(t, 256<<20)
+	device := devicetest.FreshLoop(t, 256<<20)
 	run(t, "mkfs.ext4", "-q", device)
 	l := newLab(t, "privileged")
 	target := func(s *v1alpha1.StorageBenchmarkSpec) {
@@ -255,30 +253,6 @@ func TestADeviceOfTheNodeIsNotOverwrittenWhileItHoldsAFileSystem(t *testing.T) {
 	b = l.benchmark("free", target)
 	l.ended(b, reason.Finished)
 	l.nothingLeft()
-}
-
-// loopDevice makes a loop device over a file of the given size.
-func loopDevice(t *testing.T, size int64) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "disk")
-	f, err := os.Create(file)
-	if err == nil {
-		err = f.Truncate(size)
-	}
-	if err == nil {
-		err = f.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	device := strings.TrimSpace(run(t, "losetup", "--find", "--show", file))
-	t.Cleanup(func() {
-		if out, err := exec.Command("losetup", "--detach", device).CombinedOutput(); err != nil {
-			t.Errorf("%v: %s", err, out)
-		}
-	})
-	devicetest.Fresh(t, device)
-	return device
 }
 
 func run(t *testing.T, program string, args ...string) string {

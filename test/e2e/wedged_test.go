@@ -20,6 +20,7 @@ import (
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/test/cluster"
 	"storagebench.io/storagebench/test/faults"
 )
 
@@ -145,7 +146,7 @@ func notRunning(ctx context.Context, namespace, worker string) string {
 		return "it says that worker " + worker + " measures, which has no Pod"
 	}
 	node := &corev1.Node{}
-	if err := api.Get(ctx, types.NamespacedName{Name: pod.Spec.NodeName}, node); err != nil || !ready(node) {
+	if err := api.Get(ctx, types.NamespacedName{Name: pod.Spec.NodeName}, node); err != nil || !cluster.Ready(node) {
 		return fmt.Sprintf("it says that worker %s measures, on node %s, which is not ready: %v", worker, pod.Spec.NodeName, err)
 	}
 	return ""
