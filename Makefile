@@ -76,7 +76,7 @@ verify: ## Check everything that needs no cluster: generated files, lint, import
 ##@ Test
 
 .PHONY: test
-test: ## Run all tests; makes the local cluster if there is none
+test: ## Run test-unit, test-system, test-integration and test-e2e; makes the local cluster if there is none
 	@hack/test
 
 .PHONY: test-unit
@@ -93,7 +93,7 @@ test-system: build ## Run fio, loop devices and an object store for real, and ki
 test-integration: ## Run the controllers against a real API server
 	@assets=$$(hack/cluster/cluster assets); bin=$$(hack/cluster/cluster tools minio); \
 		KUBEBUILDER_ASSETS=$$assets STORAGEBENCH_MINIO=$$bin/minio \
-		hack/go-test -v -tags integration -count=1 -run '$(RUN)' ./test/integration/... ./test/admission/...
+		hack/go-test -v -tags integration -count=1 -timeout 20m -run '$(RUN)' ./test/integration/... ./test/admission/...
 
 .PHONY: test-e2e
 test-e2e: export NODES := $(or $(NODES),5)
@@ -112,7 +112,7 @@ test-attacks: deploy ## Attack the operator as a tenant with edit in its namespa
 
 .PHONY: test-upgrade
 test-upgrade: export NODES := $(or $(NODES),5)
-test-upgrade: deploy ## Upgrade the local cluster from an older release in mid-work, and count what is lost or left changed
+test-upgrade: ## Upgrade the local cluster from an older release in mid-work, and count what is lost or left changed
 	@hack/test-upgrade
 
 .PHONY: test-zfs

@@ -25,6 +25,7 @@ import (
 	"storagebench.io/storagebench/internal/store"
 	"storagebench.io/storagebench/internal/store/s3"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/test/cluster"
 )
 
 // loot is what a tenant finds in its namespace while its worker runs.
@@ -88,13 +89,7 @@ func (m *tenant) storeClient() *http.Client {
 // bucket is the store, with the administrator's rights.
 func (m *tenant) bucket() *s3.Store {
 	m.t.Helper()
-	service, secret := &corev1.Service{}, &corev1.Secret{}
-	m.must(admin.Get(m.ctx, types.NamespacedName{Namespace: "minio", Name: "minio"}, service))
-	m.must(admin.Get(m.ctx, types.NamespacedName{Namespace: operatorNamespace, Name: "storagebench-store"}, secret))
-	bucket, err := s3.New(s3.Config{
-		Endpoint: "http://" + service.Spec.ClusterIP + ":9000", Bucket: "storagebench",
-		AccessKey: string(secret.Data["accessKeyID"]), SecretKey: string(secret.Data["secretAccessKey"]),
-	})
+	bucket, err := cluster.Bucket(m.ctx, admin)
 	m.must(err)
 	return bucket
 }

@@ -224,8 +224,7 @@ func TestTunedTampering(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			a := begin(t, "while settings are changed: "+what)
-			disk := devicetest.Loop(t, 64<<20)
-			devicetest.Fresh(t, disk)
+			disk := devicetest.FreshLoop(t, 64<<20)
 			before := queue(t, disk, "nr_requests") + queue(t, disk, "write_cache")
 			m := a.tenant("privileged")
 			m.takeNode()
@@ -238,7 +237,10 @@ func TestTunedTampering(t *testing.T) {
 				return nil
 			})
 			m.must(how(m, l))
-			m.must(client.IgnoreNotFound(m.api.Delete(a.ctx, l.pod, client.GracePeriodSeconds(0))))
+			if now := queue(t, disk, "nr_requests"); now != "64" {
+				t.Errorf("the worker has put nr_requests back before it was killed: %s", now)
+			}
+			m.must(m.api.Delete(a.ctx, l.pod, client.GracePeriodSeconds(0)))
 			m.must(m.api.Delete(a.ctx, b))
 			a.measures(m.node)
 			m.must(m.letGo())
@@ -282,8 +284,7 @@ func sum(text string) string {
 func TestQuickPlantedJournal(t *testing.T) {
 	t.Parallel()
 	a := begin(t, "a planted journal has the restore Job change a setting that no policy permits")
-	disk := devicetest.Loop(t, 64<<20)
-	devicetest.Fresh(t, disk)
+	disk := devicetest.FreshLoop(t, 64<<20)
 	m := a.tenant("privileged")
 	m.takeNode()
 	b, err := os.ReadFile(pressure)

@@ -20,17 +20,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
-	"storagebench.io/storagebench/controllers"
+	"storagebench.io/storagebench/test/cluster"
 	"storagebench.io/storagebench/test/wait"
 )
 
-const operatorNamespace = "storagebench-system"
+const operatorNamespace = cluster.OperatorNamespace
 
 // operatorPods are the operator's.
 var operatorPods = client.MatchingLabels{"app.kubernetes.io/name": "storagebench"}
@@ -48,11 +46,13 @@ var (
 	nodes chan string
 )
 
-// patience bounds every wait.
+// nodePatience is how long a test waits for a node: longer than all others take together.
+const nodePatience = 55 * time.Minute
+
+// patience bounds every other wait.
 var patience = wait.Patience{Every: 250 * time.Millisecond, AtMost: 5 * time.Minute}
 
 func TestMain(m *testing.M) {
-	ctrl.SetLogger(zap.New())
 	if err := prepare(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "attacks: no cluster to attack (make test-attacks makes one):", err)
 		os.Exit(1)
@@ -67,17 +67,12 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func prepare(ctx context.Context) (err error) {
-	if config, err = ctrl.GetConfig(); err != nil {
+func prepare(ctx context.Context) error {
+	connection, err := cluster.Connect()
+	if err != nil {
 		return err
 	}
-	config.QPS = -1 // many tests at the same time ask often
-	if scheme, err = controllers.Scheme(); err != nil {
-		return err
-	}
-	if admin, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
-		return err
-	}
+	admin, config, scheme = connection.API, connection.Config, connection.Scheme
 	deployment := &appsv1.Deployment{}
 	if err := admin.Get(ctx, types.NamespacedName{Namespace: operatorNamespace, Name: "storagebench-manager"}, deployment); err != nil {
 		return err
@@ -109,11 +104,8 @@ func prepare(ctx context.Context) (err error) {
 }
 
 func usable(n *corev1.Node) bool {
-	ready := slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
 	reserved := slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return !strings.HasPrefix(t.Key, "node.kubernetes.io/") })
-	return ready && !reserved && !n.Spec.Unschedulable
+	return cluster.Ready(n) && !reserved && !n.Spec.Unschedulable
 }
 
 // attack is one attack, and what is needed to see how it ends.
@@ -294,7 +286,7 @@ func (a *attack) measures(node string) {
 			break
 		}
 		if time.Now().After(deadline) {
-			a.succeeded("node %s is not measured for others within %s: %s", node, patience.AtMost, words(b))
+			a.succeeded("node %s is not measured for others within %s: %s", node, patience.AtMost, cluster.Words(b))
 			break
 		}
 		time.Sleep(patience.Every)
@@ -303,13 +295,6 @@ func (a *attack) measures(node string) {
 		a.t.Errorf("somebody else's benchmark ended with %+v", c)
 	}
 	a.remove(b)
-}
-
-func words(b *v1alpha1.StorageBenchmark) string {
-	if c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady); c != nil {
-		return c.Reason + ": " + c.Message
-	}
-	return "it says nothing"
 }
 
 func (a *attack) bystanders(what string, change func(*v1alpha1.StorageBenchmarkSpec)) *v1alpha1.StorageBenchmark {
@@ -335,7 +320,7 @@ func (a *attack) remove(b *v1alpha1.StorageBenchmark) {
 	}
 	a.eventually(b.Name+" is gone", func() error {
 		if err := admin.Get(a.ctx, client.ObjectKeyFromObject(b), b); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("%v %s", err, words(b))
+			return fmt.Errorf("%v %s", err, cluster.Words(b))
 		}
 		return nil
 	})

@@ -18,6 +18,7 @@ import (
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/test/cluster"
 )
 
 const (
@@ -183,8 +184,8 @@ func TestQuickNodeOfTheControlPlane(t *testing.T) {
 		a.succeeded("the benchmark is %s: %s", c.Reason, c.Message)
 	}
 	set("null")
-	a.control("without the label the node is taken", nil)
 	a.stands(b, reason.Starting, reason.Running)
+	a.control("without the label the node is taken", nil)
 	a.remove(b)
 }
 
@@ -213,7 +214,7 @@ func TestQuickNamesOfOthers(t *testing.T) {
 		m.must(err)
 		for _, name := range []string{secret.Name, victim.namespace, second.Name + " "} {
 			if strings.Contains(string(document), name) {
-				a.succeeded("%s names %q: %s", what, name, words(b))
+				a.succeeded("%s names %q: %s", what, name, cluster.Words(b))
 			}
 		}
 	}

@@ -23,26 +23,22 @@ func TestQuickShellInAWorker(t *testing.T) {
 	m.takeNode()
 	b := m.benchmark("shell", slow)
 	_, pod := m.running(b)
-	answer, err := m.exec(pod, "echo there")
+	answer, err := m.exec(pod, "for c in cat env grep id mknod; do command -v $c >/dev/null || echo no $c; done; echo there")
 	if err == nil && answer != "there" {
 		err = fmt.Errorf("it says %q", answer)
 	}
 	group.control("the tenant has a shell in the worker's Pod", err)
-	found := func(a *attack, script string) {
-		if out, err := m.exec(pod, script); err == nil {
-			a.succeeded("%s", out)
-		}
-	}
+	found := func(a *attack, script string) { m.inShell(a, pod, script) }
 	found(group, "cat /var/run/secrets/kubernetes.io/serviceaccount/token")
 	for what, script := range map[string]string{
 		"becomes root":                   `test "$(id -u)" = 0 && id`,
-		"has a capability":               `grep CapEff: /proc/self/status | grep -v 0000000000000000`,
-		"may get privileges by a setuid": `grep 'NoNewPrivs:.*0' /proc/self/status`,
-		"has no seccomp filter":          `grep 'Seccomp:.*0' /proc/self/status`,
+		"has a capability":               `line=$(grep CapEff: /proc/self/status) || exit 125; echo "$line" | grep -v 0000000000000000`,
+		"may get privileges by a setuid": `line=$(grep NoNewPrivs: /proc/self/status) || exit 125; echo "$line" | grep 0`,
+		"has no seccomp filter":          `line=$(grep Seccomp: /proc/self/status) || exit 125; echo "$line" | grep 0`,
 		"makes a device":                 `mknod /target/vda b 254 0`,
 		"replaces the program":           `echo x > /usr/local/bin/storagebench`,
-		"finds credentials of the store": `env | grep -iE 'secret|access_?key'`,
-		"sees the node's processes":      `test -n "$(find /proc -maxdepth 1 -name '[0-9]*' -exec grep -lE 'kubelet|containerd' {}/comm ';' 2>/dev/null)"`,
+		"finds credentials of the store": `all=$(env) || exit 125; echo "$all" | grep -iE 'secret|access_?key'`,
+		"sees the node's processes":      `grep -q . /proc/self/comm || exit 125; cat /proc/[0-9]*/comm 2>/dev/null | grep -E 'kubelet|containerd'`,
 		"writes to the kernel":           `echo 1 > /proc/sys/vm/vfs_cache_pressure`,
 	} {
 		t.Run(what, func(t *testing.T) { found(begin(t, "a shell in a worker "+what), script) })
@@ -57,6 +53,24 @@ func TestQuickShellInAWorker(t *testing.T) {
 		}
 	})
 	group.remove(b)
+}
+
+// inShell runs a script of an attack in a Pod, which works if it ends with 0. One that could
+// not be run, or that ends with 125 because it could not look, is no attack.
+func (m *tenant) inShell(a *attack, pod *corev1.Pod, script string) {
+	a.t.Helper()
+	out, err := m.exec(pod, "(\n"+script+"\n); echo \"exit=$?\"")
+	said, code, ok := strings.Cut(out, "exit=")
+	switch {
+	case err != nil || !ok:
+		a.t.Errorf("the script did not run: %v: %s", err, out)
+	case code == "0":
+		a.succeeded("%s", said)
+	case code == "125" || code == "126" || code == "127":
+		a.t.Errorf("the script could not try it: exit code %s: %s", code, said)
+	default:
+		a.t.Logf("refused with exit code %s: %s", code, said)
+	}
 }
 
 // claim creates a claim of the tenant's.
@@ -109,10 +123,15 @@ func TestQuickFilesOfAClaim(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, before)
 	}
 	b := m.benchmark("claim", ofClaim("database"))
-	c := a.ended(b)
-	t.Logf("it ended with %s: %s", c.Reason, c.Message)
+	if c := a.ended(b); c.Reason != reason.Finished {
+		t.Errorf("the claim was not measured: %s: %s", c.Reason, c.Message)
+	}
 	a.remove(b)
-	if after, _ := m.run(m.shell("after", look, root, volume)); after != before {
+	after, code := m.run(m.shell("after", look, root, volume))
+	if code != 0 {
+		t.Errorf("exit code %d: %s", code, after)
+	}
+	if after != before {
 		a.succeeded("they were %q and are %q", before, after)
 	}
 	// Without a control: whether a kubelet changes the files of a volume of this cluster for a
@@ -142,13 +161,21 @@ func TestQuickLinkInAClaim(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, before)
 	}
 	m.must(change(m, b, func(b *v1alpha1.StorageBenchmark) { b.Spec.Suspend = false }))
-	c := a.ended(b)
-	t.Logf("it ended with %s: %s", c.Reason, c.Message)
-	a.remove(b)
-	after, _ := m.run(m.shell("after", "cat /data/victim/file && stat -c '%y' /data/victim > /dev/termination-log", root, volume))
-	if strings.TrimSpace(after) != strings.TrimSpace(before) {
-		a.succeeded("the directory was changed: %q, before %q", after, before)
+	if c := a.ended(b); c.Reason != reason.Finished {
+		t.Errorf("the claim was not measured: %s: %s", c.Reason, c.Message)
 	}
+	a.remove(b)
+	after, code := m.run(m.shell("after", "cat /data/victim/file && stat -c '%y' /data/victim > /dev/termination-log", root, volume))
+	if code != 0 || strings.TrimSpace(after) != strings.TrimSpace(before) {
+		a.succeeded("the directory was changed: exit code %d: %q, before %q", code, after, before)
+	}
+	// The worker has met both: it leaves the link alone and removes what looks like its own.
+	left, code := m.run(m.shell("met", fmt.Sprintf("test -L %[1]s0 && ! test -e %[1]s1 || ls -la /data > /dev/termination-log", link), root, volume))
+	var err error
+	if code != 0 || left != "" {
+		err = fmt.Errorf("exit code %d: %s", code, left)
+	}
+	a.control("the directory that looks like an earlier attempt's is removed", err)
 }
 
 // Buffers of any size, for the node's memory.
@@ -162,10 +189,12 @@ func TestQuickBuffersLargerThanTheNode(t *testing.T) {
 			"rw": "randread", "bs": "64MiB", "iodepth": "1024", "numjobs": "256", "size": "64MiB", "runtime": "5s", "time_based": "1",
 		})
 	})
-	if c := a.ready(b, reason.Starting, reason.Running); c.Reason == reason.Finished {
+	switch c := a.ready(b, reason.Queued, reason.Starting, reason.Running); c.Reason {
+	case reason.LimitExceeded:
+	case reason.Finished:
 		a.succeeded("it was measured: %s", c.Message)
-	} else {
-		t.Logf("%s: %s", c.Reason, c.Message)
+	default:
+		t.Errorf("it was refused for another reason: %s: %s", c.Reason, c.Message)
 	}
 	a.remove(b)
 }

@@ -28,6 +28,7 @@ import (
 
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/jobspec"
+	"storagebench.io/storagebench/test/cluster"
 )
 
 // foreignFinalizer is the tenant's, and nobody removes it.
@@ -149,7 +150,11 @@ func hasFinalizer(o client.Object) bool {
 // takeNode waits for a node that no other attack uses.
 func (m *tenant) takeNode() {
 	m.t.Helper()
-	m.node = <-nodes
+	select {
+	case m.node = <-nodes:
+	case <-time.After(nodePatience):
+		m.t.Fatalf("other tests had the nodes for %s", nodePatience)
+	}
 	node := m.node
 	m.t.Cleanup(func() { nodes <- node })
 }
@@ -231,19 +236,19 @@ func (m *tenant) running(b *v1alpha1.StorageBenchmark) (*batchv1.Job, *corev1.Po
 		if err := admin.Get(m.ctx, client.ObjectKeyFromObject(b), b); err != nil {
 			return err
 		}
-		return fmt.Errorf("no Pod runs: %s", words(b))
+		return fmt.Errorf("no Pod runs: %s", cluster.Words(b))
 	})
 	return job, pod
 }
 
 // change changes an object as the tenant, again if somebody else was quicker.
 func change[T client.Object](m *tenant, object T, how func(T)) error {
-	for {
+	for deadline := time.Now().Add(patience.AtMost); ; {
 		if err := m.api.Get(m.ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return err
 		}
 		how(object)
-		if err := m.api.Update(m.ctx, object); !apierrors.IsConflict(err) {
+		if err := m.api.Update(m.ctx, object); !apierrors.IsConflict(err) || time.Now().After(deadline) {
 			return err
 		}
 	}

@@ -6,18 +6,23 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/test/cluster"
 )
 
 // bomb makes a worker's summary.
@@ -43,6 +48,9 @@ const (
 	// large is below what a summary may have, so that it is decoded.
 	large = result.MaxWorkerSummary - 64<<10
 )
+
+// nothing is the one summary that has no bytes.
+const nothing = "nothing"
 
 // failure is one that a worker could give.
 func failure(class, message string) bomb {
@@ -85,8 +93,8 @@ var bombs = map[string]bomb{
 		}
 		return b
 	},
-	"null":    func(loot) []byte { return []byte("null") },
-	"nothing": func(loot) []byte { return nil },
+	"null":  func(loot) []byte { return []byte("null") },
+	nothing: func(loot) []byte { return nil },
 }
 
 func millionOperations(l loot) []byte {
@@ -122,9 +130,16 @@ func TestUploadOfForgedSummaries(t *testing.T) {
 			a := begin(t, "a summary with "+what)
 			m, b, l := a.plunderWorker("bomb", slow, threeTrials)
 			body := build(l)
+			if len(body) == 0 && what != nothing {
+				t.Fatal("there is no such summary to upload")
+			}
 			m.stopWorker(l)
-			if status, err := l.upload(a.ctx, l.keys.WorkerSummary(l.worker.Name), body); err != nil || status >= 300 {
-				t.Logf("the store does not take it: HTTP %d %v", status, err)
+			status, err := l.upload(a.ctx, l.keys.WorkerSummary(l.worker.Name), body)
+			switch cut := errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET); {
+			case len(body) > result.MaxWorkerSummary && (cut || err == nil && status >= 400 && status < 500):
+				t.Logf("the store refuses what is too large: HTTP %d %v", status, err)
+			case err != nil || status >= 300:
+				t.Errorf("the summary was not uploaded: HTTP %d %v", status, err)
 			}
 			m.forgeEnd(b, l, l.receipt(trial.Digest(body)))
 		})
@@ -137,15 +152,39 @@ func threeTrials(s *v1alpha1.StorageBenchmarkSpec) { s.Trials.Min = 3 }
 // that the operator works on.
 func (m *tenant) forgeEnd(b *v1alpha1.StorageBenchmark, l loot, receipt string) {
 	m.t.Helper()
-	m.forgePod(l, receipt)
-	m.endsSmall(b)
+	pod, ran := m.forgePod(l, receipt), false
+	m.eventually("the forged Pod has written its receipt, or the run has ended", func() error {
+		err := m.api.Get(m.ctx, client.ObjectKeyFromObject(pod), pod)
+		if client.IgnoreNotFound(err) != nil {
+			return err
+		}
+		for _, c := range pod.Status.ContainerStatuses {
+			if t := c.State.Terminated; err == nil && t != nil {
+				if ran = t.ExitCode == 0; !ran {
+					m.t.Errorf("the forged Pod could not write its receipt: %+v", t)
+				}
+				return nil
+			}
+		}
+		if err := admin.Get(m.ctx, client.ObjectKeyFromObject(b), b); err != nil {
+			return err
+		}
+		if b.Status.Run == nil || b.Status.Run.FinishedAt == nil {
+			return fmt.Errorf("%s; %s", pod.Status.Phase, cluster.Words(b))
+		}
+		return nil
+	})
+	// A run that has ended otherwise may not have met the receipt at all.
+	if c := m.endsSmall(b); !ran && c.Reason != reason.ResultsRejected {
+		m.t.Errorf("nobody saw the forged receipt: the run ended with %s: %s", c.Reason, c.Message)
+	}
 	m.serves()
 	m.remove(b)
 }
 
 // endsSmall waits until an attacked run has ended, and checks that its status is small and without
 // control characters.
-func (a *attack) endsSmall(b *v1alpha1.StorageBenchmark) {
+func (a *attack) endsSmall(b *v1alpha1.StorageBenchmark) metav1.Condition {
 	a.t.Helper()
 	c := a.ended(b)
 	a.t.Logf("it ended with %s: %.300s", c.Reason, c.Message)
@@ -164,6 +203,7 @@ func (a *attack) endsSmall(b *v1alpha1.StorageBenchmark) {
 	if failed := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady); failed.Reason == reason.Finished && b.Status.Headline == "" {
 		a.t.Logf("without a headline")
 	}
+	return c
 }
 
 // Trial documents are read when the summary does not know the trials.
@@ -208,8 +248,12 @@ func TestUploadOfForgedReceipts(t *testing.T) {
 			t.Parallel()
 			a := begin(t, "a receipt with "+what)
 			m, b, l := a.plunderWorker("receipt", slow, threeTrials)
+			forged := receipt(l)
+			if forged == l.receipt("") {
+				t.Fatal("the forged receipt is like the honest one")
+			}
 			m.stopWorker(l)
-			m.forgeEnd(b, l, receipt(l))
+			m.forgeEnd(b, l, forged)
 		})
 	}
 }
@@ -228,8 +272,11 @@ func TestQuickGrantForOtherObjects(t *testing.T) {
 	try := func(a *attack, key string, body []byte) {
 		status, err := l.forKey(a.ctx, own, key, body)
 		m.must(err)
-		if status < 300 {
+		switch {
+		case status < 300:
 			a.succeeded("HTTP %d", status)
+		case status != http.StatusForbidden && status != http.StatusBadRequest:
+			a.t.Errorf("the store answers neither that it is forbidden nor that it is wrong: HTTP %d", status)
 		}
 	}
 	try(group, l.keys.Summary(), []byte("{}"))
@@ -245,13 +292,21 @@ func TestQuickGrantForOtherObjects(t *testing.T) {
 	}
 	t.Run("an object of another namespace is read with the worker's grant", func(t *testing.T) {
 		a := begin(t, "an object of another namespace is read with the worker's grant")
-		for key, signed := range l.grant.Get {
-			u := strings.Replace(signed, key, other.Summary(), 1)
-			if status, err := l.get(a.ctx, u); err == nil && status != 403 {
-				a.succeeded("HTTP %d", status)
-			}
-			break
+		signed := l.grant.Get[own]
+		u := strings.Replace(signed, own, other.Summary(), 1)
+		if u == signed {
+			t.Fatalf("the grant has no URL for reading %s", own)
 		}
+		status, err := l.get(a.ctx, u)
+		m.must(err)
+		if status != http.StatusForbidden {
+			a.succeeded("HTTP %d", status)
+		}
+		status, err = l.get(a.ctx, signed)
+		if err == nil && status != http.StatusOK {
+			err = fmt.Errorf("HTTP %d", status)
+		}
+		a.control("the worker's own object is read", err)
 	})
 	group.remove(b)
 }
@@ -269,8 +324,10 @@ func TestQuickUploadAfterTheEnd(t *testing.T) {
 	status, err := json.Marshal(b.Status)
 	m.must(err)
 	for _, key := range []string{l.keys.WorkerSummary(l.worker.Name), l.keys.Trial(l.worker.Name, l.plan.Trials[0].ID)} {
-		if code, err := l.upload(a.ctx, key, []byte(`{"schema":"forged"}`)); err != nil || code >= 300 {
-			t.Logf("%s: HTTP %d %v", key, code, err)
+		code, err := l.upload(a.ctx, key, []byte(`{"schema":"forged"}`))
+		m.must(err)
+		if code >= 300 && code != http.StatusForbidden {
+			t.Errorf("%s was neither stored nor forbidden: HTTP %d", key, code)
 		}
 	}
 	m.must(change(m, b.DeepCopy(), func(b *v1alpha1.StorageBenchmark) { b.Annotations = map[string]string{"wake": "up"} }))

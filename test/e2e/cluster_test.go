@@ -22,39 +22,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"storagebench.io/storagebench/api/v1alpha1"
-	"storagebench.io/storagebench/controllers"
 	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/store/s3"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/test/cluster"
+	"storagebench.io/storagebench/test/faults"
 	"storagebench.io/storagebench/test/wait"
 )
 
-const (
-	operatorNamespace = "storagebench-system"
-)
+const operatorNamespace = cluster.OperatorNamespace
 
 var api client.Client
 
 func TestMain(m *testing.M) {
-	ctrl.SetLogger(zap.New())
-	config, err := ctrl.GetConfig()
-	if err == nil {
-		config.QPS = -1 // many tests at the same time ask often
-		var scheme *runtime.Scheme
-		if scheme, err = controllers.Scheme(); err == nil {
-			api, err = client.New(config, client.Options{Scheme: scheme})
-		}
-	}
+	connection, err := cluster.Connect()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e: no cluster to test on (make test-e2e makes one):", err)
 		os.Exit(1)
 	}
+	api = connection.API
 	os.Exit(m.Run())
 }
 
@@ -69,6 +59,8 @@ type lab struct {
 	// node is the first of nodes.
 	node  string
 	nodes []string
+	// watches are of benchmarks that have met a fault.
+	watches map[types.UID]*faults.Watch
 }
 
 // newLab waits for a node and makes a namespace with a Pod Security level. A test has one,
@@ -209,17 +201,7 @@ func (l *lab) trials(b *v1alpha1.StorageBenchmark, worker string) map[string]res
 // bucket opens MinIO at its Service's address, which this machine reaches.
 func (l *lab) bucket() *s3.Store {
 	l.t.Helper()
-	service, secret := &corev1.Service{}, &corev1.Secret{}
-	if err := api.Get(l.ctx, types.NamespacedName{Namespace: "minio", Name: "minio"}, service); err != nil {
-		l.t.Fatal(err)
-	}
-	if err := api.Get(l.ctx, types.NamespacedName{Namespace: operatorNamespace, Name: "storagebench-store"}, secret); err != nil {
-		l.t.Fatal(err)
-	}
-	store, err := s3.New(s3.Config{
-		Endpoint: "http://" + service.Spec.ClusterIP + ":9000", Bucket: "storagebench",
-		AccessKey: string(secret.Data["accessKeyID"]), SecretKey: string(secret.Data["secretAccessKey"]),
-	})
+	store, err := cluster.Bucket(l.ctx, api)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -256,16 +238,25 @@ func (l *lab) measuring(b *v1alpha1.StorageBenchmark, worker string, n int) *cor
 // pod returns a worker's Pod that has not ended.
 func (l *lab) pod(worker string) *corev1.Pod {
 	l.t.Helper()
-	pods := &corev1.PodList{}
-	if err := api.List(l.ctx, pods, client.InNamespace(l.namespace), client.MatchingLabels{jobspec.LabelWorker: worker}); err != nil {
+	pod, err := livePod(l.ctx, l.namespace, worker)
+	if err != nil {
 		l.t.Fatal(err)
+	}
+	return pod
+}
+
+// livePod returns a worker's Pod that has not ended, or nil.
+func livePod(ctx context.Context, namespace, worker string) (*corev1.Pod, error) {
+	pods := &corev1.PodList{}
+	if err := api.List(ctx, pods, client.InNamespace(namespace), client.MatchingLabels{jobspec.LabelWorker: worker}); err != nil {
+		return nil, err
 	}
 	for i := range pods.Items {
 		if phase := pods.Items[i].Status.Phase; phase != corev1.PodSucceeded && phase != corev1.PodFailed {
-			return &pods.Items[i]
+			return &pods.Items[i], nil
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // atEnd deletes objects when the test has ended, if they are still there.

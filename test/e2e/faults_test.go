@@ -112,6 +112,21 @@ func TestTheStoreIsAwayUntilTheWorkerHasMeasuredEverything(t *testing.T) {
 	b := l.benchmark("away", long)
 	pod := l.measuring(b, l.worker("ext4"), 1)
 	l.scale("minio", "minio", 0)
+	l.storeSeenAway()
+	if err := api.Get(l.ctx, client.ObjectKeyFromObject(pod), pod); err != nil || pod.Status.Phase != corev1.PodRunning {
+		t.Fatalf("the worker does not wait for the store: %v %s", err, pod.Status.Phase)
+	}
+	l.scale("minio", "minio", 1)
+	for id, tr := range l.whole(b) {
+		if tr.Attempt != 1 {
+			t.Errorf("the worker was started again: trial %s is of attempt %d", id, tr.Attempt)
+		}
+	}
+}
+
+// storeSeenAway waits until the operator has seen that the object store does not answer.
+func (l *lab) storeSeenAway() {
+	l.t.Helper()
 	l.eventually("the operator notices", func() error {
 		rs := &v1alpha1.ResultStore{}
 		if err := api.Get(l.ctx, client.ObjectKey{Name: "default"}, rs); err != nil {
@@ -124,13 +139,4 @@ func TestTheStoreIsAwayUntilTheWorkerHasMeasuredEverything(t *testing.T) {
 		}
 		return fmt.Errorf("%+v", rs.Status.Conditions)
 	})
-	if err := api.Get(l.ctx, client.ObjectKeyFromObject(pod), pod); err != nil || pod.Status.Phase != corev1.PodRunning {
-		t.Fatalf("the worker does not wait for the store: %v %s", err, pod.Status.Phase)
-	}
-	l.scale("minio", "minio", 1)
-	for id, tr := range l.whole(b) {
-		if tr.Attempt != 1 {
-			t.Errorf("the worker was started again: trial %s is of attempt %d", id, tr.Attempt)
-		}
-	}
 }

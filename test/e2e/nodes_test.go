@@ -9,12 +9,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"storagebench.io/storagebench/test/cluster"
 	"storagebench.io/storagebench/test/turns"
 )
 
@@ -47,6 +49,9 @@ func refused(n *needs) { n.nodes = 0 }
 // nodes: so many nodes.
 func nodes(count int) option { return func(n *needs) { n.nodes = count } }
 
+// placePatience is how long a lab waits for its nodes: longer than all others take together.
+const placePatience = 35 * time.Minute
+
 // pool hands out the nodes of the cluster. Who asked first is served first.
 type pool struct {
 	lock    sync.Mutex
@@ -69,7 +74,7 @@ func newPool(ctx context.Context) (*pool, error) {
 		n := &found.Items[i]
 		// Kubernetes' own taints come and go with the node's conditions.
 		reserved := slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return !strings.HasPrefix(t.Key, "node.kubernetes.io/") })
-		if ready(n) && !n.Spec.Unschedulable && !reserved {
+		if cluster.Ready(n) && !n.Spec.Unschedulable && !reserved {
 			p.all = append(p.all, n.Name)
 		}
 	}
@@ -79,12 +84,6 @@ func newPool(ctx context.Context) (*pool, error) {
 	return p, nil
 }
 
-func ready(n *corev1.Node) bool {
-	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
-}
-
 // reserve waits until the nodes are free, and gives them back at the test's end.
 func (p *pool) reserve(t *testing.T, n *needs) []string {
 	t.Helper()
@@ -92,7 +91,13 @@ func (p *pool) reserve(t *testing.T, n *needs) []string {
 	defer p.lock.Unlock()
 	p.queue = append(p.queue, n)
 	var got []string
+	deadline := time.Now().Add(placePatience)
+	defer time.AfterFunc(placePatience, p.changed.Broadcast).Stop()
 	for {
+		if !time.Now().Before(deadline) {
+			p.giveUp(n)
+			t.Fatalf("other tests had the nodes for %s", placePatience)
+		}
 		if p.queue[0] == n {
 			busy, err := nodesOfInfrastructure(t.Context())
 			if err == nil {
@@ -121,6 +126,12 @@ func (p *pool) reserve(t *testing.T, n *needs) []string {
 		p.changed.Broadcast()
 	})
 	return got
+}
+
+// giveUp takes a lab out of the queue, wherever it stands.
+func (p *pool) giveUp(n *needs) {
+	p.queue = slices.DeleteFunc(p.queue, func(other *needs) bool { return other == n })
+	p.changed.Broadcast()
 }
 
 // leave lets the next one of the queue come to its head.

@@ -27,8 +27,8 @@ import (
 // stopNode stops a node, and starts it again at the test's end.
 func (l *lab) stopNode(node string, flags ...string) {
 	l.t.Helper()
-	l.t.Cleanup(func() { cluster(l.t, "node-start", node) })
-	cluster(l.t, "node-stop", node, flags...)
+	l.t.Cleanup(func() { nodeVerb(l.t, "node-start", node) })
+	nodeVerb(l.t, "node-stop", node, flags...)
 }
 
 // A node that is deleted takes its record with it into the past: nothing waits for it. Its
@@ -65,7 +65,7 @@ func TestANodeIsDeletedForGoodWithItsSettingsChanged(t *testing.T) {
 		return nil
 	})
 	// Its journal outlives it: the next worker with tunables puts back what is in it.
-	cluster(t, "node-start", l.node)
+	nodeVerb(t, "node-start", l.node)
 	next := l.benchmark("next", tuned(device, 1))
 	l.ended(next, reason.Finished)
 	l.asBefore(next, device, before)
@@ -87,21 +87,21 @@ func TestANodeDiesInMidRunOfABenchmarkOfTwoNodesWithSettingsChanged(t *testing.T
 	}
 	dies := b.Status.Run.Current.Node
 	l.stopNode(dies)
-	faults.Injected(t, "a node of two dies in mid-run")
+	l.nodeSeenAway(dies)
+	l.met("a node of two dies in mid-run", b)
 	l.eventually("the run has ended", func() error {
 		if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); err != nil || b.Status.Run.FinishedAt == nil {
 			return fmt.Errorf("%v %+v", err, b.Status.Conditions)
 		}
 		return nil
 	})
-	l.notWedged(b)
 	if len(b.Status.Run.Failures) != 1 || b.Status.Run.Failures[0].Node != dies {
 		t.Errorf("failures: %+v", b.Status.Run.Failures)
 	}
 	if b.Status.Run.WorkersDone != 1 || len(b.Status.Summary) == 0 {
 		t.Errorf("the other node's results are lost: %+v", b.Status)
 	}
-	cluster(t, "node-start", dies)
+	nodeVerb(t, "node-start", dies)
 	l.over(b, device, before)
 }
 
@@ -124,7 +124,7 @@ func TestANamespaceIsDeletedWithItsNodeAwayAndTheSettingsArePutBack(t *testing.T
 		}
 		return nil
 	})
-	cluster(t, "node-start", l.node)
+	nodeVerb(t, "node-start", l.node)
 	l.gone(b)
 	faults.Compare(t, before, readQueue(t, device))
 }

@@ -3,12 +3,12 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -234,7 +234,7 @@ func (l *lab) onNode(program string, args ...string) {
 
 func TestADeviceOfTheNodeIsNotOverwrittenWhileItHoldsAFileSystem(t *testing.T) {
 	t.Parallel()
-	device := loopDevice(t, 256<<20)
+	device := devicetest.FreshLoop(t, 256<<20)
 	run(t, "mkfs.ext4", "-q", device)
 	l := newLab(t, "privileged")
 	target := func(s *v1alpha1.StorageBenchmarkSpec) {
@@ -255,33 +255,12 @@ func TestADeviceOfTheNodeIsNotOverwrittenWhileItHoldsAFileSystem(t *testing.T) {
 	l.nothingLeft()
 }
 
-// loopDevice makes a loop device over a file of the given size.
-func loopDevice(t *testing.T, size int64) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "disk")
-	f, err := os.Create(file)
-	if err == nil {
-		err = f.Truncate(size)
-	}
-	if err == nil {
-		err = f.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	device := strings.TrimSpace(run(t, "losetup", "--find", "--show", file))
-	t.Cleanup(func() {
-		if out, err := exec.Command("losetup", "--detach", device).CombinedOutput(); err != nil {
-			t.Errorf("%v: %s", err, out)
-		}
-	})
-	devicetest.Fresh(t, device)
-	return device
-}
-
 func run(t *testing.T, program string, args ...string) string {
 	t.Helper()
-	out, err := exec.Command(program, args...).CombinedOutput()
+	// Also after the test's own context has ended: some tidy up with it.
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
 	if err != nil {
 		t.Fatal(fmt.Errorf("%s %v: %w: %s", program, args, err, out))
 	}

@@ -17,6 +17,7 @@ import (
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/jobspec"
+	"storagebench.io/storagebench/test/cluster"
 	"storagebench.io/storagebench/test/faults"
 )
 
@@ -62,28 +63,34 @@ func TestTheOperatorIsKilledAndTheSettingsArePutBack(t *testing.T) {
 	l.nothingLeft()
 }
 
-// cluster runs a verb of the local cluster on the node.
-func cluster(t *testing.T, verb, node string, flags ...string) {
+// nodeVerb runs a verb of the local cluster on the node.
+func nodeVerb(t *testing.T, verb, node string, flags ...string) {
 	t.Helper()
 	run(t, "../../hack/cluster/cluster", slices.Concat([]string{verb}, flags, []string{node})...)
 }
 
-// failNode takes a node away, waits until the cluster has seen that, and brings it back.
-func (l *lab) failNode(node string, flags ...string) {
+// nodeSeenAway waits until the cluster has seen that a node does not answer.
+func (l *lab) nodeSeenAway(node string) {
 	l.t.Helper()
-	l.t.Cleanup(func() { cluster(l.t, "node-start", node) }) // also after a failure
-	cluster(l.t, "node-stop", node, flags...)
 	l.eventually("the node is seen to be away", func() error {
 		n := &corev1.Node{}
 		if err := api.Get(l.ctx, types.NamespacedName{Name: node}, n); err != nil {
 			return err
 		}
-		if ready(n) {
+		if cluster.Ready(n) {
 			return fmt.Errorf("it is ready")
 		}
 		return nil
 	})
-	cluster(l.t, "node-start", node)
+}
+
+// failNode takes a node away, waits until the cluster has seen that, and brings it back.
+func (l *lab) failNode(node string, flags ...string) {
+	l.t.Helper()
+	l.t.Cleanup(func() { nodeVerb(l.t, "node-start", node) }) // also after a failure
+	nodeVerb(l.t, "node-stop", node, flags...)
+	l.nodeSeenAway(node)
+	nodeVerb(l.t, "node-start", node)
 }
 
 func TestAKubeletIsKilledAndTheSettingsArePutBack(t *testing.T) {
@@ -111,8 +118,8 @@ func TestANodeIsAwayWhenTheSettingsAreToBePutBack(t *testing.T) {
 	node := l.node
 	b := l.benchmark("away", tuned(device, 50))
 	l.changed(device, before)
-	t.Cleanup(func() { cluster(t, "node-start", node) })
-	cluster(t, "node-stop", node)
+	t.Cleanup(func() { nodeVerb(t, "node-start", node) })
+	nodeVerb(t, "node-stop", node)
 	if err := api.Delete(l.ctx, b); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +137,7 @@ func TestANodeIsAwayWhenTheSettingsAreToBePutBack(t *testing.T) {
 		}
 		return nil
 	})
-	cluster(t, "node-start", node)
+	nodeVerb(t, "node-start", node)
 	l.gone(b)
 	faults.Compare(t, before, readQueue(t, device))
 	l.nothingLeft()

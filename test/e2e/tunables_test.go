@@ -14,6 +14,7 @@ import (
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/device/devicetest"
 	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/test/faults"
 )
@@ -38,7 +39,7 @@ func readQueue(t *testing.T, device string) queue {
 // newTunedLab is a lab that may change the settings of a device of its own.
 func newTunedLab(t *testing.T, options ...option) (l *lab, device string, before queue) {
 	t.Helper()
-	device = loopDevice(t, 64<<20)
+	device = devicetest.FreshLoop(t, 64<<20)
 	return newLab(t, "privileged", options...), device, readQueue(t, device)
 }
 
@@ -139,7 +140,7 @@ func TestTheSettingsOfAWorkerThatIsKilledArePutBack(t *testing.T) {
 	for stored := 1; stored <= 2; stored++ {
 		l.measuring(b, l.worker("disk"), stored)
 		l.kill(l.namespace, map[string]string{jobspec.LabelBenchmark: b.Name})
-		l.met("a worker's Pod is killed", b)
+		l.met(fmt.Sprintf("a worker's Pod is killed with %d trials stored", stored), b)
 	}
 	l.ended(b, reason.Finished)
 	l.asBefore(b, device, before)
@@ -181,7 +182,7 @@ func TestNothingIsChangedWithoutConsent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			device := loopDevice(t, 64<<20)
+			device := devicetest.FreshLoop(t, 64<<20)
 			before := readQueue(t, device)
 			l := newLab(t, c.level, refused)
 			b := l.benchmark("refused", func(s *v1alpha1.StorageBenchmarkSpec) { tuned(device, 1)(s); c.change(s) })

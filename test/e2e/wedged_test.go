@@ -3,77 +3,150 @@
 package e2e
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/test/cluster"
 	"storagebench.io/storagebench/test/faults"
 )
 
-// wedgedAfter is how long after a fault a benchmark may be silent.
-const wedgedAfter = time.Minute
-
-// met counts a fault that a benchmark has met, and that is over, and watches the benchmark
-// until it has ended, is gone, or says what it waits for.
+// met counts a fault that a benchmark has met, and that is over, and watches the benchmark.
 func (l *lab) met(what string, b *v1alpha1.StorageBenchmark) {
 	l.t.Helper()
 	faults.Injected(l.t, what)
 	l.notWedged(b)
 }
 
-// notWedged counts a benchmark as wedged that stays silent.
+// notWedged watches a benchmark while the test goes on, and counts it as wedged if it is
+// silent when a minute has passed. A later fault of the same benchmark begins the minute anew.
 func (l *lab) notWedged(b *v1alpha1.StorageBenchmark) {
 	l.t.Helper()
-	reasons := faults.Reasons(l.t)
-	for deadline := time.Now().Add(wedgedAfter); ; time.Sleep(patience.Every) {
-		why := l.silent(b, reasons)
-		if why == "" {
-			return
-		}
-		if time.Now().After(deadline) {
-			faults.Wedged(l.t, b.Namespace+"/"+b.Name, why)
-			return
-		}
+	if w := l.watches[b.UID]; w != nil && w.Again() {
+		return
 	}
+	// The test's own context ends before its cleanups, which wait for the verdict.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.ctx), time.Hour)
+	w := faults.NewWatch(ctx, patience.Every, l.observe(b).look)
+	if l.watches == nil {
+		l.watches = map[types.UID]*faults.Watch{}
+	}
+	l.watches[b.UID] = w
+	l.t.Cleanup(func() {
+		defer cancel()
+		if why := w.Verdict(); why != "" {
+			faults.Wedged(l.t, b.Namespace+"/"+b.Name, why)
+		}
+	})
 }
 
-// silent returns why the benchmark would be wedged, if it stayed as it is. What it says must
+// saysWhy waits until a benchmark says what it waits for while a fault lasts.
+func (l *lab) saysWhy(b *v1alpha1.StorageBenchmark) {
+	l.t.Helper()
+	o := l.observe(b)
+	l.eventually(b.Name+" says what it waits for", func() error {
+		if why, _ := o.look(l.ctx); why != "" {
+			return errors.New(why)
+		}
+		return nil
+	})
+}
+
+// observer looks at a benchmark. It is used by one goroutine.
+type observer struct {
+	benchmark *v1alpha1.StorageBenchmark
+	reasons   []string
+	nodes     []string
+	// names of objects in the benchmark's namespace, also of those that are gone again.
+	names map[string]bool
+}
+
+func (l *lab) observe(b *v1alpha1.StorageBenchmark) *observer {
+	l.t.Helper()
+	return &observer{benchmark: b.DeepCopy(), reasons: faults.Reasons(l.t), nodes: slices.Clone(l.nodes), names: map[string]bool{}}
+}
+
+// look returns why the benchmark would be wedged, if it stayed as it is. What it says must
 // be so: one that measures has a Pod that runs on a node that is ready.
-func (l *lab) silent(b *v1alpha1.StorageBenchmark, reasons []string) string {
+func (o *observer) look(ctx context.Context) (why string, ended faults.End) {
 	now := &v1alpha1.StorageBenchmark{}
-	err := api.Get(l.ctx, client.ObjectKeyFromObject(b), now)
-	if apierrors.IsNotFound(err) {
-		return ""
+	err := api.Get(ctx, client.ObjectKeyFromObject(o.benchmark), now)
+	if apierrors.IsNotFound(err) || err == nil && now.UID != o.benchmark.UID {
+		return "", faults.Gone
+	}
+	if err == nil {
+		err = o.learnNames(ctx)
 	}
 	if err != nil {
-		return err.Error()
+		return err.Error(), faults.Underway
 	}
-	objects := append([]string{now.Namespace, now.Spec.Results.StoreRef.Name, "Job ", "Pod ", "claim "}, l.nodes...)
-	if why := faults.Silent(now, reasons, objects); why != "" {
-		return why
+	objects := append([]string{now.Namespace, now.Spec.Results.StoreRef.Name}, o.nodes...)
+	objects = slices.AppendSeq(objects, maps.Keys(o.names))
+	if why := faults.Silent(now, o.reasons, objects); why != "" {
+		return why, faults.Underway
 	}
-	c := meta.FindStatusCondition(now.Status.Conditions, v1alpha1.ConditionReady)
+	all := now.Status.Conditions
+	if meta.IsStatusConditionTrue(all, v1alpha1.ConditionComplete) || meta.IsStatusConditionTrue(all, v1alpha1.ConditionFailed) {
+		ended = faults.Finished
+	}
+	c := meta.FindStatusCondition(all, v1alpha1.ConditionReady)
 	if c.Reason == reason.Running && now.Status.Run != nil && now.Status.Run.Current != nil {
-		return l.notRunning(now.Status.Run.Current.Worker)
+		return notRunning(ctx, now.Namespace, now.Status.Run.Current.Worker), ended
 	}
-	return ""
+	return "", ended
+}
+
+// learnNames adds the names of the Jobs, Pods and claims of the benchmark's namespace. One
+// that has been removed meanwhile may still be what the benchmark waits for.
+func (o *observer) learnNames(ctx context.Context) error {
+	for _, list := range []client.ObjectList{&batchv1.JobList{}, &corev1.PodList{}, &corev1.PersistentVolumeClaimList{}} {
+		if err := api.List(ctx, list, client.InNamespace(o.benchmark.Namespace)); err != nil {
+			return err
+		}
+		err := meta.EachListItem(list, func(object runtime.Object) error {
+			o.names[object.(client.Object).GetName()] = true
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	volumes := &corev1.PersistentVolumeList{}
+	if err := api.List(ctx, volumes); err != nil {
+		return err
+	}
+	for i := range volumes.Items {
+		if ref := volumes.Items[i].Spec.ClaimRef; ref != nil && ref.Namespace == o.benchmark.Namespace {
+			o.names[ref.Name] = true
+		}
+	}
+	return nil
 }
 
 // notRunning returns why a worker does not run that is said to.
-func (l *lab) notRunning(worker string) string {
-	pod := l.pod(worker)
+func notRunning(ctx context.Context, namespace, worker string) string {
+	pod, err := livePod(ctx, namespace, worker)
+	if err != nil {
+		return err.Error()
+	}
 	if pod == nil {
 		return "it says that worker " + worker + " measures, which has no Pod"
 	}
 	node := &corev1.Node{}
-	if err := api.Get(l.ctx, types.NamespacedName{Name: pod.Spec.NodeName}, node); err != nil || !ready(node) {
+	if err := api.Get(ctx, types.NamespacedName{Name: pod.Spec.NodeName}, node); err != nil || !cluster.Ready(node) {
 		return fmt.Sprintf("it says that worker %s measures, on node %s, which is not ready: %v", worker, pod.Spec.NodeName, err)
 	}
 	return ""

@@ -78,10 +78,12 @@ func (b *bed) metIts(cmd *exec.Cmd, do deed) bool {
 	switch {
 	case err != nil && !failed:
 		b.t.Fatal(err)
-	case do == kill:
-		return failed && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL
+	case failed && do == kill && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL:
+		return true
 	case failed:
-		b.t.Fatalf("the worker: %v", err)
+		b.t.Fatalf("the worker ended by itself, and not well: %v", err)
+	case do == kill:
+		return false
 	case do == fill:
 		_, err := os.Stat(filepath.Join(b.order.Journal, "other"))
 		return err == nil

@@ -170,13 +170,12 @@ type bed struct {
 
 func newBed(t *testing.T) *bed {
 	t.Helper()
-	b := &bed{t: t, order: order{Place: t.TempDir(), Device: devicetest.Loop(t, 32<<20), Journal: filepath.Join(t.TempDir(), "journal")}}
+	b := &bed{t: t, order: order{Place: t.TempDir(), Device: devicetest.FreshLoop(t, 32<<20), Journal: filepath.Join(t.TempDir(), "journal")}}
 	for _, name := range []string{"store", "spool", "scratch"} {
 		if err := os.Mkdir(filepath.Join(b.order.Place, name), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	devicetest.Fresh(t, b.order.Device)
 	b.before = settings(t, b.order.Device)
 	b.order.Tunables = []trial.Tunable{
 		{Name: "block.queue.write_cache", Value: "write through", Devices: []string{"loop*"}},
@@ -232,7 +231,12 @@ func (b *bed) start(step journal.Step, nth int, do deed) *exec.Cmd {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	cmd := exec.CommandContext(b.t.Context(), os.Args[0])
+	ctx, cancel := context.WithTimeout(b.t.Context(), patience.AtMost)
+	b.t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	// Not SIGKILL, which is what some are to end by. It prints where the worker hangs.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGABRT) }
+	cmd.WaitDelay = 10 * time.Second
 	cmd.Env = append(os.Environ(), asWorker+"="+string(text))
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
@@ -275,7 +279,9 @@ func (b *bed) restore(arguments ...string) (output string, complete bool) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	cmd := exec.CommandContext(b.t.Context(), program, append([]string{"restore", "--journal", b.order.Journal}, arguments...)...)
+	ctx, cancel := context.WithTimeout(b.t.Context(), patience.AtMost)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, append([]string{"restore", "--journal", b.order.Journal}, arguments...)...)
 	out, err := cmd.CombinedOutput()
 	if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
 		b.t.Fatal(err)

@@ -243,7 +243,9 @@ var Rules = []Rule{
 		Foreign: []string{"k8s.io/", "sigs.k8s.io/controller-runtime"},
 	},
 	{Path: "test/wait", Own: []string{"api/v1alpha1"}, Foreign: append([]string{"sigs.k8s.io/controller-runtime/pkg/client"}, kubernetesTypes...)},
-	{Path: "test/faults", Own: []string{"api/reason", "api/v1alpha1"}, Foreign: kubernetesTypes},
+	{Path: "test/faults", Own: []string{"api/reason", "api/v1alpha1", "test/ledger"}, Foreign: kubernetesTypes},
+	{Path: "test/attacks", Own: []string{"test/ledger"}},
+	{Path: "test/cluster", Own: []string{"api/v1alpha1", "controllers", "internal/store/s3"}, Foreign: []string{"k8s.io/", "sigs.k8s.io/controller-runtime"}},
 	{Path: "test/turns"},
 	{Path: "test/..."},
 }

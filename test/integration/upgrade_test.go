@@ -145,13 +145,13 @@ var captured = sync.OnceValue(func() (newest time.Time) {
 	return newest
 })
 
-// begun is when this test began.
-var begun = time.Now()
+// begun is when the first document was moved; all are moved by the same time.
+var begun = sync.OnceValue(time.Now)
 
 // moved is a text whose times are as if it had been captured just before the test: a run
 // does not wait for years, and has a timeout.
 func moved(text string) string {
-	by := begun.Sub(captured()).Truncate(time.Second) - time.Second
+	by := begun().Sub(captured()).Truncate(time.Second) - time.Second
 	return stamp.ReplaceAllStringFunc(text, func(found string) string {
 		at, err := time.Parse(time.RFC3339, found)
 		if err != nil {

@@ -2,11 +2,16 @@ package turns
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 )
+
+// patience is how long a test waits for its turn: longer than all others take together.
+const patience = 35 * time.Minute
 
 // WithOthers waits until no test is alone. Directory is the same for all programs that
 // test the same cluster.
@@ -41,16 +46,26 @@ func lock(tb testing.TB, path string, how int) *os.File {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	for {
-		err := syscall.Flock(int(f.Fd()), how)
-		if errors.Is(err, syscall.EINTR) {
-			continue
+	locked := make(chan error, 1)
+	go func() {
+		for {
+			err := syscall.Flock(int(f.Fd()), how)
+			if !errors.Is(err, syscall.EINTR) {
+				locked <- err
+				return
+			}
 		}
-		if err != nil {
-			tb.Fatal(&os.PathError{Op: "lock", Path: path, Err: err})
-		}
-		return f
+	}()
+	select {
+	case err = <-locked:
+	case <-time.After(patience):
+		// The program ends with its tests, and the lock that it may still get with it.
+		err = fmt.Errorf("others had their turn for %s", patience)
 	}
+	if err != nil {
+		tb.Fatal(&os.PathError{Op: "lock", Path: path, Err: err})
+	}
+	return f
 }
 
 func unlock(tb testing.TB, f *os.File) {

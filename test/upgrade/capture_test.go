@@ -5,6 +5,7 @@ package upgrade
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -57,11 +58,27 @@ func (l *lab) capture() {
 			trialFound = trialFound || isTrial
 			file := filepath.Join(at, "store", filepath.FromSlash(name))
 			l.must(os.MkdirAll(filepath.Dir(file), 0o755))
-			l.must(os.WriteFile(file, body, 0o644))
+			l.must(os.WriteFile(file, withoutMachine(body), 0o644))
 		}
 	}
 	leases := l.raw(schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "LeaseList"}, client.InNamespace(operatorNamespace), client.MatchingLabels{jobspec.LabelManagedBy: jobspec.ManagedBy})
 	l.write(filepath.Join(dir, "leases.yaml"), leases)
+}
+
+// machine are the values of a summary that describe the machine of the capture, and what stands
+// for them in testdata. No digest is made of a summary while its worker runs.
+var machine = map[*regexp.Regexp]string{
+	regexp.MustCompile(`"kernel": "[^"]*"`):       `"kernel": "6.12.0"`,
+	regexp.MustCompile(`"model": "[^"]*"`):        `"model": "Example CPU"`,
+	regexp.MustCompile(`"totalBytes": \d+`):       `"totalBytes": 8589934592`,
+	regexp.MustCompile(`/tmp/Test[^"]*disk\.img`): `/srv/example/disk.img`,
+}
+
+func withoutMachine(document []byte) []byte {
+	for pattern, neutral := range machine {
+		document = pattern.ReplaceAll(document, []byte(neutral))
+	}
+	return document
 }
 
 func (l *lab) raw(kind schema.GroupVersionKind, options ...client.ListOption) []unstructured.Unstructured {

@@ -18,26 +18,23 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"storagebench.io/storagebench/api/v1alpha1"
-	"storagebench.io/storagebench/controllers"
 	"storagebench.io/storagebench/internal/device/devicetest"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/store/s3"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/test/cluster"
 	"storagebench.io/storagebench/test/faults"
 	"storagebench.io/storagebench/test/wait"
 )
 
 const (
-	operatorNamespace = "storagebench-system"
+	operatorNamespace = cluster.OperatorNamespace
 	restoreNamespace  = "storagebench-system-restore"
 	nodesNeeded       = 5
 )
@@ -48,26 +45,13 @@ var api client.Client
 var patience = wait.Patience{Every: 100 * time.Millisecond, AtMost: 5 * time.Minute}
 
 func TestMain(m *testing.M) {
-	ctrl.SetLogger(zap.New())
-	if err := connect(); err != nil {
+	connection, err := cluster.Connect()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "upgrade: no cluster to upgrade (make test-upgrade makes one):", err)
 		os.Exit(1)
 	}
+	api = connection.API
 	os.Exit(m.Run())
-}
-
-func connect() error {
-	config, err := ctrl.GetConfig()
-	if err != nil {
-		return err
-	}
-	config.QPS = -1 // many stories at the same time ask often
-	scheme, err := controllers.Scheme()
-	if err != nil {
-		return err
-	}
-	api, err = client.New(config, client.Options{Scheme: scheme})
-	return err
 }
 
 // lab is what the stories share: a namespace, nodes, and the object store.
@@ -85,7 +69,7 @@ func newLab(t *testing.T) *lab {
 	list := &corev1.NodeList{}
 	l.must(api.List(l.ctx, list))
 	for i := range list.Items {
-		if n := &list.Items[i]; ready(n) && !n.Spec.Unschedulable && len(n.Spec.Taints) == 0 {
+		if n := &list.Items[i]; cluster.Ready(n) && !n.Spec.Unschedulable && len(n.Spec.Taints) == 0 {
 			l.nodes = append(l.nodes, n.Name)
 		}
 	}
@@ -94,7 +78,9 @@ func newLab(t *testing.T) *lab {
 	}
 	// MinIO and DNS are on the first, so the last are for stories that close theirs.
 	slices.Sort(l.nodes)
-	l.openBucket()
+	var err error
+	l.bucket, err = cluster.Bucket(l.ctx, api)
+	l.must(err)
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "upgrade-", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "privileged"}}}
 	l.must(api.Create(l.ctx, ns))
 	l.namespace = ns.Name
@@ -131,12 +117,6 @@ func (l *lab) must(err error) {
 func (l *lab) eventually(what string, check func() error) {
 	l.t.Helper()
 	patience.For(l.t, what, check)
-}
-
-func ready(n *corev1.Node) bool {
-	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
 }
 
 // benchmark creates a benchmark on a node: a second of random reads and writes, three times,
@@ -191,11 +171,17 @@ type disk struct {
 
 func (l *lab) disk() disk {
 	l.t.Helper()
-	d := disk{path: devicetest.Loop(l.t, 64<<20)}
-	devicetest.Fresh(l.t, d.path)
+	d := disk{path: devicetest.FreshLoop(l.t, 64<<20)}
 	d.before = d.queue(l.t)
 	l.t.Cleanup(func() { faults.Compare(l.t, d.before, d.queue(l.t)) })
 	return d
+}
+
+// onDisk creates a tuned benchmark of a disk of its own.
+func (l *lab) onDisk(name, node string, trials int32, runtime string) (*v1alpha1.StorageBenchmark, disk) {
+	l.t.Helper()
+	d := l.disk()
+	return l.benchmark(name, node, tuned(d.path, trials, runtime)), d
 }
 
 func (d disk) file(name string) string {
@@ -286,20 +272,6 @@ func (l *lab) process(worker string) int {
 	return 0
 }
 
-// openBucket opens MinIO at its Service's address, which this machine reaches.
-func (l *lab) openBucket() {
-	l.t.Helper()
-	service, secret := &corev1.Service{}, &corev1.Secret{}
-	l.must(api.Get(l.ctx, types.NamespacedName{Namespace: "minio", Name: "minio"}, service))
-	l.must(api.Get(l.ctx, types.NamespacedName{Namespace: operatorNamespace, Name: "storagebench-store"}, secret))
-	var err error
-	l.bucket, err = s3.New(s3.Config{
-		Endpoint: "http://" + service.Spec.ClusterIP + ":9000", Bucket: "storagebench",
-		AccessKey: string(secret.Data["accessKeyID"]), SecretKey: string(secret.Data["secretAccessKey"]),
-	})
-	l.must(err)
-}
-
 func keys(b *v1alpha1.StorageBenchmark) trial.Keys {
 	return trial.Keys{Namespace: b.Namespace, Name: b.Name, Run: b.Status.Run.ID}
 }
@@ -350,6 +322,24 @@ func (l *lab) unchanged(before, after map[string][]byte) {
 	}
 }
 
+// carriedOn checks that a worker has measured so many trials, and none of those before again.
+func (l *lab) carriedOn(b *v1alpha1.StorageBenchmark, worker string, before map[string][]byte, want int) {
+	l.t.Helper()
+	now := trials(b, worker, l.stored(b))
+	l.unchanged(before, now)
+	if len(now) != want {
+		l.t.Errorf("worker %s has %d trials, want %d", worker, len(now), want)
+	}
+}
+
+// tookOnePod checks that a worker was not started again.
+func (l *lab) tookOnePod(b *v1alpha1.StorageBenchmark, worker string) {
+	l.t.Helper()
+	if n := l.attempts(b, worker); n != 1 {
+		l.t.Errorf("run again: worker %s took %d Pods", worker, n)
+	}
+}
+
 // measuring waits until n trials of a worker are stored.
 func (l *lab) measuring(b *v1alpha1.StorageBenchmark, worker string, n int) {
 	l.t.Helper()
@@ -359,7 +349,7 @@ func (l *lab) measuring(b *v1alpha1.StorageBenchmark, worker string, n int) {
 		}
 		found, err := l.bucket.List(l.ctx, keys(b).Trials(worker))
 		if err == nil && len(found) < n {
-			err = fmt.Errorf("%d are: %s", len(found), words(b))
+			err = fmt.Errorf("%d are: %s", len(found), cluster.Words(b))
 		}
 		return err
 	})
@@ -373,13 +363,6 @@ func (l *lab) await(b *v1alpha1.StorageBenchmark, reason string) metav1.Conditio
 func (l *lab) ended(b *v1alpha1.StorageBenchmark, reason string) metav1.Condition {
 	l.t.Helper()
 	return patience.Ended(l.ctx, l.t, api, b, reason)
-}
-
-func words(b *v1alpha1.StorageBenchmark) string {
-	if c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady); c != nil {
-		return c.Reason + ": " + c.Message
-	}
-	return "it says nothing"
 }
 
 // change changes a spec.

@@ -20,6 +20,7 @@ import (
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/jobspec"
+	"storagebench.io/storagebench/test/cluster"
 )
 
 // story is one benchmark on its way through the upgrade.
@@ -103,8 +104,7 @@ func running(node int) (running, queued story) {
 	running = story{
 		name: "running with changed settings",
 		begin: func(l *lab) {
-			d = l.disk()
-			b = l.benchmark("running", l.nodes[node], tuned(d.path, 30, "3s"))
+			b, d = l.onDisk("running", l.nodes[node], 30, "3s")
 		},
 		bring: func(l *lab) { l.measuring(b, workerOn("disk", l.nodes[node]), 2); l.changed(d) },
 		strand: func(l *lab) {
@@ -116,13 +116,10 @@ func running(node int) (running, queued story) {
 		end: func(l *lab) {
 			worker := workerOn("disk", l.nodes[node])
 			l.ended(b, reason.Finished)
-			now := trials(b, worker, l.stored(b))
-			l.unchanged(before, now)
-			if len(now) != 60 || b.Status.Run.Progress != "60/60" || b.Status.Run.WorkersDone != 1 {
-				l.t.Errorf("%d trials, and %+v", len(now), b.Status.Run)
-			}
-			if n := l.attempts(b, worker); n != 1 {
-				l.t.Errorf("run again: the worker took %d Pods", n)
+			l.carriedOn(b, worker, before, 60)
+			l.tookOnePod(b, worker)
+			if b.Status.Run.Progress != "60/60" || b.Status.Run.WorkersDone != 1 {
+				l.t.Errorf("%+v", b.Status.Run)
 			}
 			if c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionTunablesRestored); c == nil || c.Reason != reason.Restored {
 				l.t.Errorf("TunablesRestored is %+v", c)
@@ -174,16 +171,10 @@ func secondWorker(node int) story {
 		},
 		end: func(l *lab) {
 			l.ended(b, reason.Finished)
-			now := l.stored(b)
 			for _, target := range []string{"one", "two"} {
 				worker := workerOn(target, l.nodes[node])
-				l.unchanged(trials(b, worker, before), trials(b, worker, now))
-				if n := len(trials(b, worker, now)); n != 20 {
-					l.t.Errorf("%s: %d trials", worker, n)
-				}
-				if n := l.attempts(b, worker); n != 1 {
-					l.t.Errorf("run again: worker %s took %d Pods", worker, n)
-				}
+				l.carriedOn(b, worker, trials(b, worker, before), 20)
+				l.tookOnePod(b, worker)
 			}
 			if len(b.Status.Summary) != 2 || b.Status.Run.Progress != "40/40" || b.Status.Run.WorkersDone != 2 {
 				l.t.Errorf("%d rows, and %+v", len(b.Status.Summary), b.Status.Run)
@@ -201,8 +192,7 @@ func suspended(node int) story {
 	return story{
 		name: "suspended",
 		begin: func(l *lab) {
-			d = l.disk()
-			b = l.benchmark("suspended", l.nodes[node], tuned(d.path, 8, "1s"))
+			b, d = l.onDisk("suspended", l.nodes[node], 8, "1s")
 		},
 		bring: func(l *lab) {
 			l.measuring(b, workerOn("disk", l.nodes[node]), 2)
@@ -220,11 +210,7 @@ func suspended(node int) story {
 			l.unchanged(before, l.stored(b))
 			l.change(b, func(s *v1alpha1.StorageBenchmarkSpec) { s.Suspend = false })
 			l.ended(b, reason.Finished)
-			now := trials(b, workerOn("disk", l.nodes[node]), l.stored(b))
-			l.unchanged(before, now)
-			if len(now) != 16 {
-				l.t.Errorf("%d trials", len(now))
-			}
+			l.carriedOn(b, workerOn("disk", l.nodes[node]), before, 16)
 			l.asBefore(d)
 		},
 	}
@@ -266,8 +252,7 @@ func killed(node int) story {
 	return story{
 		name: "killed with changed settings",
 		begin: func(l *lab) {
-			d = l.disk()
-			b = l.benchmark("killed", l.nodes[node], tuned(d.path, 5, "4s"))
+			b, d = l.onDisk("killed", l.nodes[node], 5, "4s")
 		},
 		bring: func(l *lab) {
 			l.measuring(b, workerOn("disk", l.nodes[node]), 1)
@@ -278,11 +263,7 @@ func killed(node int) story {
 			l.asBefore(d) // while the node is still closed
 			l.close(l.nodes[node], false)
 			l.ended(b, reason.Finished)
-			now := trials(b, workerOn("disk", l.nodes[node]), l.stored(b))
-			l.unchanged(before, now)
-			if len(now) != 10 {
-				l.t.Errorf("%d trials", len(now))
-			}
+			l.carriedOn(b, workerOn("disk", l.nodes[node]), before, 10)
 			l.asBefore(d)
 		},
 	}
@@ -295,8 +276,7 @@ func deleted(node int) story {
 	return story{
 		name: "deleted with changed settings",
 		begin: func(l *lab) {
-			d = l.disk()
-			b = l.benchmark("deleted", l.nodes[node], tuned(d.path, 5, "4s"))
+			b, d = l.onDisk("deleted", l.nodes[node], 5, "4s")
 		},
 		bring: func(l *lab) {
 			l.killChanged(d, workerOn("disk", l.nodes[node]), l.nodes[node])
@@ -321,8 +301,7 @@ func disturbed(node int) story {
 	return story{
 		name: "deleted with settings that somebody else has changed",
 		begin: func(l *lab) {
-			d = l.disk()
-			b = l.benchmark("disturbed", l.nodes[node], tuned(d.path, 5, "4s"))
+			b, d = l.onDisk("disturbed", l.nodes[node], 5, "4s")
 			sum := sha256.Sum256([]byte(l.nodes[node]))
 			old.Name = "restore-" + hex.EncodeToString(sum[:6])
 		},
@@ -335,7 +314,7 @@ func disturbed(node int) story {
 				if c != nil && c.Reason == reason.TunablesNotRestored {
 					return nil
 				}
-				return errors(api.Get(l.ctx, client.ObjectKeyFromObject(b), b), words(b))
+				return errors(api.Get(l.ctx, client.ObjectKeyFromObject(b), b), cluster.Words(b))
 			})
 			l.eventually("its Job is there", func() error { return api.Get(l.ctx, old, &batchv1.Job{}) })
 		},
@@ -375,7 +354,7 @@ func (l *lab) gone(b *v1alpha1.StorageBenchmark) {
 	l.t.Helper()
 	l.eventually(b.Name+" is gone", func() error {
 		if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); !apierrors.IsNotFound(err) {
-			return errors(err, words(b))
+			return errors(err, cluster.Words(b))
 		}
 		return nil
 	})

@@ -3,11 +3,13 @@
 package upgrade
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -109,7 +111,9 @@ func (l *lab) stopOldOperator() {
 // run runs a program in the root of the repository.
 func (l *lab) run(program string, args ...string) {
 	l.t.Helper()
-	cmd := exec.Command(program, args...)
+	ctx, cancel := context.WithTimeout(l.ctx, 15*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = "../.."
 	cmd.Env = os.Environ()
 	out, err := cmd.CombinedOutput()

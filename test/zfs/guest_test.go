@@ -16,11 +16,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
-	"storagebench.io/storagebench/controllers"
+	"storagebench.io/storagebench/test/cluster"
 	"storagebench.io/storagebench/test/turns"
 	"storagebench.io/storagebench/test/wait"
 )
@@ -45,7 +43,6 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	ctrl.SetLogger(zap.New())
 	if err := connect(); err != nil {
 		fmt.Fprintln(os.Stderr, "zfs: no node to test on (make test-zfs makes one):", err)
 		os.Exit(1)
@@ -54,18 +51,12 @@ func TestMain(m *testing.M) {
 }
 
 func connect() error {
-	config, err := ctrl.GetConfig()
+	connection, err := cluster.Connect()
 	if err != nil {
 		return err
 	}
-	scheme, err := controllers.Scheme()
-	if err != nil {
-		return err
-	}
-	if api, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
-		return err
-	}
-	if logs, err = kubernetes.NewForConfig(config); err != nil {
+	api = connection.API
+	if logs, err = kubernetes.NewForConfig(connection.Config); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

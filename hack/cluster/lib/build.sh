@@ -62,7 +62,7 @@ build() (
   # Two clones that start together build it once. In a subshell, so that the lock
   # goes with it; a daemon that inherited it would hold it for ever.
   exec 8>"$CACHE/bin/.$name.lock"
-  flock 8
+  flock -w 3600 8 || die "another build of the same still runs after an hour; end it"
   [ ! -d "$out" ] || return 0
   rm -rf "$CACHE/bin/.$name."?????? # of a build that was interrupted
   say "$label building $name${version:+ $version} (about $seconds s) …"

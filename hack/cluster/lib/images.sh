@@ -75,7 +75,7 @@ base_image() (
   fi
   mkdir -p "$CACHE/images" "$CACHE/logs"
   exec 8>"$CACHE/images/.base.lock"
-  flock 8
+  flock -w 3600 8 || die "another build of the same still runs after an hour; end it"
   [ ! -d "$dir" ] || return 0
   rm -rf "$CACHE/images/.base."?????? # of a run that was interrupted
   say "$label base image from Debian: $(package_list | tr '\n' ' ')(about 30 s) …"

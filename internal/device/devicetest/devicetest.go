@@ -73,13 +73,15 @@ func OwnLoop(t *testing.T, size int64) string {
 	return device
 }
 
-// Fresh sets a loop device's write_cache to the kernel's default. The kernel's object
-// outlives the file attached to it, so a failed test may have left another value.
-func Fresh(t *testing.T, device string) {
+// FreshLoop is Loop with write_cache at the kernel's default. The kernel's object outlives the
+// file attached to it, so a failed test may have left another value.
+func FreshLoop(t *testing.T, size int64) string {
 	t.Helper()
+	device := Loop(t, size)
 	if err := os.WriteFile(filepath.Join("/sys/block", filepath.Base(device), "queue/write_cache"), []byte("write back"), 0); err != nil {
 		t.Fatal(err)
 	}
+	return device
 }
 
 // Filesystem creates a file system of the given type and size and mounts it.

@@ -31,7 +31,7 @@ make_once() (
   fi
   mkdir -p "$CACHE/zfs" "$CACHE/logs"
   exec 8>"$CACHE/zfs/.${name%-*}.lock"
-  flock 8
+  flock -w 3600 8 || die "another build of the same still runs after an hour; end it"
   [ ! -d "$dir" ] || return 0
   # Of a build that was interrupted.
   rm -rf --one-file-system "$CACHE/zfs/.${name%-*}."??????

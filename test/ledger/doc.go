@@ -1,0 +1,6 @@
+// Package ledger is where tests write down what they did, for a script to count: faults
+// (hack/test-faults), and attacks and controls (hack/test-attacks).
+//
+// In: the environment variable that names the file, a kind and a text. Out: one line with the
+// kind, the test and the text, between tabs; without the variable, nothing.
+package ledger
