@@ -30,7 +30,8 @@ const (
 	grantFile    = "grant.json"
 	workDir      = "/work"
 
-	// JournalDir is where a node keeps the journal of changed settings.
+	// JournalDir is where a node keeps the journal of changed settings, and the records of
+	// who has claimed its devices.
 	JournalDir = "/var/lib/storagebench/journal"
 
 	// deadlineGrace is how much later than the worker's own timeout the Job's
@@ -191,7 +192,7 @@ func podSpec(in Input, digest string) corev1.PodSpec {
 	} else {
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: "target", MountPath: path})
 	}
-	if in.Plan.SetsTunables() {
+	if needsJournal(in) {
 		container.Args = append(container.Args, "--journal", JournalDir)
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: "journal", MountPath: JournalDir})
 	}
@@ -212,7 +213,7 @@ func podSpec(in Input, digest string) corev1.PodSpec {
 			{Name: "target", VolumeSource: targetVolume(in)},
 		},
 	}
-	if in.Plan.SetsTunables() {
+	if needsJournal(in) {
 		spec.Volumes = append(spec.Volumes, journalVolume())
 	}
 	spec.ImagePullSecrets = pullSecrets(in.Settings)
@@ -225,6 +226,12 @@ func grantMode(in Input) *int32 {
 		return new(int32(0o400))
 	}
 	return new(int32(0o444))
+}
+
+// needsJournal reports whether the worker writes into the node's journal, or beside it that
+// it has claimed a device.
+func needsJournal(in Input) bool {
+	return in.Plan.SetsTunables() || in.Target.Source == trial.BlockDevice
 }
 
 func journalVolume() corev1.Volume {

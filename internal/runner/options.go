@@ -58,8 +58,9 @@ type Options struct {
 	TrialGrace time.Duration
 	// Version of storagebench, for the record.
 	Version string
-	// Journal is the directory of the node's journal of changed settings. A plan with
-	// tunables needs one.
+	// Journal is the directory of the node's journal of changed settings, and of the records
+	// of who has claimed its devices. A plan with tunables needs one. Without one, a worker
+	// that was killed cannot continue on a device of the node.
 	Journal string
 	// Host reads and writes settings.
 	Host tunable.Host

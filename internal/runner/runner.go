@@ -11,6 +11,7 @@ import (
 	"storagebench.io/storagebench/internal/device"
 	"storagebench.io/storagebench/internal/environment"
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/runner/journal"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -115,17 +116,27 @@ func (w *worker) measureAll(ctx context.Context, tuning *tuning) error {
 	if err := w.announce(ctx); err != nil {
 		return w.explain(ctx, err)
 	}
-	if len(w.summary.Trials) == len(w.Plan.Trials) && w.target.Mode == trial.Block && (w.target.Generated || !w.claimedBefore()) {
+	claimed := w.target.Mode == trial.Block && w.claimedBefore()
+	if len(w.summary.Trials) == len(w.Plan.Trials) && w.target.Mode == trial.Block && (w.target.Generated || !claimed) {
 		return nil // a directory has yet to be removed, a device to be marked
 	}
-	target, err := openTarget(ctx, w.Plan, w.target, w.TargetPath, w.claimedBefore())
+	target, err := openTarget(ctx, w.Plan, w.target, w.TargetPath, claimed)
 	if err != nil {
 		return w.explain(ctx, err)
 	}
 	if err = w.recordClaim(ctx, target); err == nil {
 		err = w.trials(ctx, target, tuning)
 	}
-	return errors.Join(w.explain(ctx, err), target.close(w.keepFiles(ctx)))
+	closeErr := target.close(w.keepFiles(ctx))
+	if closeErr == nil {
+		w.forgetClaim(target)
+	}
+	return errors.Join(w.explain(ctx, err), closeErr)
+}
+
+// owner is this worker, as records on the node name it.
+func (w *worker) owner() journal.Owner {
+	return journal.Owner{Namespace: w.Plan.Benchmark.Namespace, Name: w.Plan.Benchmark.Name, Run: w.Plan.Run, Worker: w.worker.Name}
 }
 
 // keepFiles reports whether the files of this attempt may stay: it is stopped, for which

@@ -51,7 +51,7 @@ func (w *worker) openTuning(ctx context.Context) (t *tuning, err error) {
 	}
 	t = &tuning{
 		journal:     j,
-		owner:       journal.Owner{Namespace: w.Plan.Benchmark.Namespace, Name: w.Plan.Benchmark.Name, Run: w.Plan.Run, Worker: w.worker.Name},
+		owner:       w.owner(),
 		assignments: map[string][]tunable.Assignment{},
 	}
 	defer func() {
