@@ -52,7 +52,10 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if dir := os.Getenv(asOld); dir != "" {
-		fmt.Println(readOnlyEach(), os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+		_, err := os.Open(filepath.Join(dir, "node"))
+		fmt.Println(readOnlyEach(), os.WriteFile(filepath.Join(dir, "file"), nil, 0o600), err)
+		_, err = os.Open(filepath.Join(dir, "node"))
+		fmt.Println("then", err)
 		return
 	}
 	os.Exit(m.Run())
@@ -77,6 +80,7 @@ type act func(ctx context.Context, env workload.Env) (*result.Measurement, error
 var acts = map[string]act{
 	"measure": measure,
 	"look":    look,
+	"peek":    peek,
 	"fail": func(_ context.Context, env workload.Env) (*result.Measurement, error) {
 		return &result.Measurement{Stderr: "said in " + env.Dir}, &trial.Failure{Class: reason.NoSpace, Message: env.Dir + " is full"}
 	},
@@ -152,6 +156,25 @@ func look(ctx context.Context, env workload.Env) (*result.Measurement, error) {
 			m.Stderr += name + "\n"
 			_ = os.Remove(name)
 		}
+	}
+	return m, err
+}
+
+// peek returns which devices and processes it sees, and what comes of opening a device node.
+func peek(_ context.Context, env workload.Env) (*result.Measurement, error) {
+	m := &result.Measurement{}
+	for _, pattern := range []string{"/dev/*", "/proc/[0-9]*"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			return nil, err
+		}
+		m.Notes = append(m.Notes, strings.Join(names, " "))
+	}
+	_, err := os.Open(env.Workload.Name)
+	m.Stderr = fmt.Sprint(err)
+	null, err := os.OpenFile("/dev/null", os.O_RDWR, 0)
+	if err == nil {
+		_, err = null.WriteString("x")
 	}
 	return m, err
 }

@@ -249,16 +249,54 @@ func TestADeviceIsOpenedByItsOwnNode(t *testing.T) {
 	}
 }
 
+// An engine sees no process of the node, even if the runner does, and opens no device node
+// that stands open to everybody.
+func TestAnEngineSeesNeitherProcessesNorDevicesOfTheNode(t *testing.T) {
+	o := newOutside(t)
+	open := filepath.Join(o.dir, "node")
+	if err := plants["a node of a device"](o, open); err != nil {
+		t.Fatal(err)
+	}
+	env := newEnv(t, nil)
+	env.Workload.Name = open
+	m, err := runs(t.Context(), t, "peek", env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "/dev/fd /dev/full /dev/null /dev/random /dev/stderr /dev/stdin /dev/stdout /dev/urandom /dev/zero"; m.Notes[0] != want {
+		t.Errorf("its devices are %s", m.Notes[0])
+	}
+	if m.Notes[1] != "/proc/1" {
+		t.Errorf("its processes are %s", m.Notes[1])
+	}
+	if !strings.Contains(m.Stderr, "permission denied") {
+		t.Errorf("opening a node of a device gives %s", m.Stderr)
+	}
+}
+
+// Seccomp profiles from before mount_setattr answer EPERM.
+func TestWithoutMountSetattrMountsAreTakenOneAtATime(t *testing.T) {
+	each := errors.New("each")
+	for err, want := range map[error]error{unix.ENOSYS: each, unix.EPERM: each, unix.EINVAL: unix.EINVAL, nil: nil} {
+		if got := readOnlyOr(err, func() error { return each }); !errors.Is(got, want) {
+			t.Errorf("%v gives %v, want %v", err, got, want)
+		}
+	}
+}
+
 // Kernels before 5.12 make mounts read-only one at a time.
 func TestMountsAreReadOnlyOneAtATime(t *testing.T) {
 	dir := t.TempDir()
+	if err := unix.Mknod(filepath.Join(dir, "node"), unix.S_IFCHR|0o600, int(unix.Mkdev(1, 3))); err != nil {
+		t.Fatal(err)
+	}
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv(asOld, dir)
 	out := devicetest.Run(t, "unshare", "--mount", "--propagation", "private", exe)
-	if !strings.Contains(out, "read-only file system") {
+	if !strings.Contains(out, "read-only file system <nil>") || !strings.Contains(out, "then open "+filepath.Join(dir, "node")+": permission denied") {
 		t.Errorf("it says %q", out)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "here"), nil, 0o600); err != nil {
