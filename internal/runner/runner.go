@@ -221,16 +221,24 @@ func (w *worker) finish(ctx context.Context) (string, error) {
 	return object.Digest, w.uploads.drain(ctx)
 }
 
-// explain turns the end of a context into what ended it.
+// explain turns the end of a context into what ended it. A node that is not as it was comes
+// first.
 func (w *worker) explain(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err
 	}
-	done := fmt.Sprintf("%d of %d trials are measured", len(w.summary.Trials), len(w.Plan.Trials))
+	done := fmt.Sprintf("%d of %d trials measured", len(w.summary.Trials), len(w.Plan.Trials))
+	f := &trial.Failure{Class: reason.InternalError, Message: "the worker was stopped with " + done, Remedy: "start it again to continue after the last stored trial", Err: context.Cause(ctx)}
 	if errors.Is(context.Cause(ctx), errTimedOut) {
-		return &trial.Failure{Class: reason.TimedOut, Field: "spec.timeout", Message: fmt.Sprintf("the timeout of %s passed when %s", w.Timeout, done), Remedy: "raise it, or lower trials.min or the workloads' runtime", Err: errTimedOut}
+		f = &trial.Failure{Class: reason.TimedOut, Field: "spec.timeout", Message: fmt.Sprintf("timed out after %s with %s", w.Timeout, done), Remedy: "raise it, or lower trials.min or the workloads' runtime", Err: errTimedOut}
 	}
-	return &trial.Failure{Class: reason.InternalError, Message: "the worker was stopped when " + done, Remedy: "start it again to carry on after the last stored trial", Err: context.Cause(ctx)}
+	if left, ok := errors.AsType[*trial.Failure](notRestored(err)); ok {
+		both := *left
+		both.Message += "; " + f.Message
+		both.Err = errors.Join(left.Err, f)
+		return &both
+	}
+	return f
 }
 
 func (w *worker) report(e Event) {

@@ -54,8 +54,8 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 		err = w.around(ctx, tuning, d, target.opened(), func() (err error) { m, err = w.execute(ctx, engine, env, d, index); return err })
 	}
 	d.EndedAt = w.Clock.Now()
-	if ctx.Err() != nil {
-		return nil, nil, ctx.Err() // an interrupted trial is none
+	if ctx.Err() != nil { // an interrupted trial is none
+		return nil, nil, errors.Join(notRestored(err), ctx.Err())
 	}
 	if m != nil {
 		d.Measurement = *m
@@ -72,6 +72,15 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 	raw, err := compress(d.RawOutput)
 	d.RawOutput = nil
 	return d, raw, err
+}
+
+// notRestored returns the failure in err's chain that leaves the node changed, or nil: nothing
+// else that went wrong may hide it.
+func notRestored(err error) error {
+	if f, ok := errors.AsType[*trial.Failure](err); ok && f.Class == reason.TunablesNotRestored {
+		return f
+	}
+	return nil
 }
 
 // prepare prepares the workload if it is the first of its trials in this attempt,

@@ -133,7 +133,7 @@ func (w *worker) around(ctx context.Context, t *tuning, d *result.Trial, dir *os
 	defer func() {
 		// What stops the trial must not stop this.
 		if restoreErr := t.restore(context.WithoutCancel(ctx), d); restoreErr != nil {
-			err = restoreErr
+			err = errors.Join(restoreErr, err)
 		}
 	}()
 	select {
