@@ -173,9 +173,6 @@ func (w *worker) trials(ctx context.Context, target *target, tuning *tuning) err
 
 // keep writes a trial's document to the spool and uploads it if the store is there.
 func (w *worker) keep(ctx context.Context, d *result.Trial, raw []byte) error {
-	if d.Outcome == result.Failed {
-		w.failed[d.Trial.Cell()] = true
-	}
 	if len(raw) > 0 {
 		object, err := w.uploads.add(ctx, w.keys.Raw(w.worker.Name, d.Trial.ID), raw)
 		if err != nil {
@@ -186,6 +183,9 @@ func (w *worker) keep(ctx context.Context, d *result.Trial, raw []byte) error {
 	body, err := encodeTrial(d)
 	if err != nil {
 		return err
+	}
+	if d.Outcome == result.Failed {
+		w.failed[d.Trial.Cell()] = true
 	}
 	object, err := w.uploads.add(ctx, w.keys.Trial(w.worker.Name, d.Trial.ID), body)
 	if err != nil {

@@ -105,6 +105,25 @@ func TestAWorkloadThatFailsIsLeftOutAndTheOthersGoOn(t *testing.T) {
 	}
 }
 
+func TestATrialWhoseDocumentIsTooLargeFailsAlone(t *testing.T) {
+	b := newBed(t)
+	b.engine.change = func(env workload.Env, m *result.Measurement) {
+		for range map[bool]int{true: result.MaxTrial >> 15}[env.Trial.ID == "a.r002"] {
+			m.Notes = append(m.Notes, strings.Repeat("x", 48<<10))
+		}
+	}
+	receipt := b.run(t.Context())
+	if f := receipt.Failure; f == nil || f.Class != reason.LimitExceeded || f.Workload != "a" || f.Field != "spec.workloads[a].fake" || f.Remedy == "" {
+		t.Errorf("the failure is %+v", f)
+	}
+	if want := []string{"a.r001", "b.r001", "a.r002", "b.r002", "b.r003"}; !slices.Equal(b.engine.ran, want) || receipt.Stored != 5 {
+		t.Errorf("ran %v, stored %d", b.engine.ran, receipt.Stored)
+	}
+	if d := b.document("a.r002"); d.Outcome != result.Failed || d.Raw == nil || len(d.Notes) != 0 {
+		t.Errorf("the document is %+v", d)
+	}
+}
+
 func TestAPreparationThatFailsFailsTheWorkload(t *testing.T) {
 	b := newBed(t)
 	b.engine.prepare = func(env workload.Env) error {

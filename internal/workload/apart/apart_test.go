@@ -154,6 +154,13 @@ func TestAProcessThatTampersIsNotBelieved(t *testing.T) {
 	}
 }
 
+func TestAResultThatIsTooLargeIsALimitExceeded(t *testing.T) {
+	m, err := runs(t.Context(), t, "boast", newEnv(t, nil))
+	if f := trial.AsFailure(err); f.Class != reason.LimitExceeded || f.Remedy == "" || m != nil {
+		t.Errorf("%+v, measured %+v", f, m)
+	}
+}
+
 func TestAnEngineThatBreaksIsAFailure(t *testing.T) {
 	t.Run("panic", func(t *testing.T) {
 		_, err := runs(t.Context(), t, "panic", newEnv(t, nil))

@@ -103,6 +103,14 @@ var acts = map[string]act{
 		r := tool.Run(context.Background(), tool.Command{Program: "sh", Args: []string{"-c", "setsid sleep 7654321 >/dev/null 2>&1 & sleep 0.1"}, Dir: env.Dir, Scratch: env.Scratch})
 		return &result.Measurement{Stderr: r.Stderr}, r.Err
 	},
+	// boast measures more than is read.
+	"boast": func(context.Context, workload.Env) (*result.Measurement, error) {
+		m := &result.Measurement{}
+		for range result.MaxEngineResult >> 14 {
+			m.Notes = append(m.Notes, strings.Repeat("x", 32<<10))
+		}
+		return m, nil
+	},
 	"garbage": tamper(func(f *os.File) { _, _ = f.WriteString("not a length, and no JSON either, but long enough") }),
 	"flood":   tamper(func(f *os.File) { _, _ = f.Write([]byte{255, 255, 255, 255, 255, 255, 255, 255}) }),
 	"forge": tamper(func(f *os.File) {
