@@ -274,6 +274,30 @@ func TestAnEngineSeesNeitherProcessesNorDevicesOfTheNode(t *testing.T) {
 	}
 }
 
+// fio may not drop a device's page cache between groups of jobs, and the figures do not go out
+// without a word.
+func TestBufferedJobsOfADeviceSayThatTheCacheWasNotDropped(t *testing.T) {
+	for direct, want := range map[string]bool{"0": true, "1": false} {
+		env := newEnv(t, slog.New(slog.DiscardHandler))
+		_ = env.Opened.Close()
+		env.Dir, env.Opened, env.Device, env.Target.Mode = "", nil, devicetest.Loop(t, 8<<20), trial.Block
+		jobs := "[global]\nioengine=psync\nbs=64k\nsize=4m\ndirect=" + direct + "\n[w]\nrw=write\n[r]\nstonewall\nrw=read\n"
+		config, err := json.Marshal(map[string]string{"jobFile": jobs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		env.Workload.Engine, env.Workload.Config = "fio", config
+		env.Trial = trial.Trial{ID: "w.r001", Workload: "w", Repeat: 1}
+		m, err := Engine{engines["fio"].engine}.Run(t.Context(), env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := slices.ContainsFunc(m.Notes, func(n string) bool { return strings.Contains(n, "page cache") }); said != want {
+			t.Errorf("direct=%s: the notes are %q, and fio printed %q", direct, m.Notes, m.Stderr)
+		}
+	}
+}
+
 // Seccomp profiles from before mount_setattr answer EPERM.
 func TestWithoutMountSetattrMountsAreTakenOneAtATime(t *testing.T) {
 	each := errors.New("each")
