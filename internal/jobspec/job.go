@@ -37,6 +37,10 @@ const (
 	// deadlineGrace is how much later than the worker's own timeout the Job's
 	// deadline is, so that the worker can end by itself and store its results.
 	deadlineGrace = 2 * time.Minute
+
+	// TerminationGrace is how long a Pod may take to end before it is killed. It is more than
+	// a worker takes to stop its engine, restore the node, and upload what it has.
+	TerminationGrace = time.Minute
 )
 
 // Settings are the operator's settings, the same for all workers.
@@ -200,7 +204,7 @@ func podSpec(in Input, digest string) corev1.PodSpec {
 		RestartPolicy:                 corev1.RestartPolicyNever,
 		AutomountServiceAccountToken:  new(false),
 		EnableServiceLinks:            new(false),
-		TerminationGracePeriodSeconds: new(int64(30)),
+		TerminationGracePeriodSeconds: new(int64(TerminationGrace.Seconds())),
 		Tolerations:                   in.Tolerations,
 		Affinity:                      onNode(in.Worker.Node),
 		SecurityContext:               podSecurity(in.Plan, in.Target),

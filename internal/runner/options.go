@@ -50,8 +50,8 @@ type Options struct {
 	Engines Engines
 	// Timeout bounds the worker; 0: none.
 	Timeout time.Duration
-	// StopGrace is how long a worker that is stopped may take to upload what it
-	// has; 0: 15s, as Kubernetes kills it 30 s after it asked.
+	// StopGrace is how long a worker that is stopped may take to upload what it has; 0: 15s,
+	// which is part of StopLimit.
 	StopGrace time.Duration
 	// TrialGrace is how much longer than expected a trial may take; 0: 15m. One of which
 	// nobody knows how long it takes has until the worker's deadline.

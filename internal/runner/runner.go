@@ -13,6 +13,7 @@ import (
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/runner/journal"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload/apart"
 )
 
 // errTimedOut is the cause of a context that ended at the worker's deadline.
@@ -23,6 +24,13 @@ const (
 	finishGrace = time.Minute
 	// stopGrace is the same when the process is stopped.
 	stopGrace = 15 * time.Second
+	// restoreGrace is what restoring the settings of a trial and marking its device usually
+	// take, and more. If they take longer, the worker is killed, and its successor or a
+	// restore Job does what is left.
+	restoreGrace = 15 * time.Second
+
+	// StopLimit is how long a worker may take to end once it is asked to.
+	StopLimit = apart.StopLimit + restoreGrace + stopGrace
 )
 
 // Run executes the worker's part of the plan and reports how far it came. If ctx

@@ -24,6 +24,9 @@ const (
 	killWait = 10 * time.Second
 	// drainWait is how long what an ended process wrote may take to be read.
 	drainWait = time.Second
+
+	// StopLimit bounds how long an engine takes to end once its context has ended.
+	StopLimit = stopWait + killWait + drainWait
 )
 
 var (
