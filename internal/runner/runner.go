@@ -135,6 +135,11 @@ func (w *worker) measureAll(ctx context.Context, tuning *tuning) error {
 	if err = w.recordClaim(ctx, target); err == nil {
 		err = w.trials(ctx, target, tuning)
 	}
+	if errors.Is(err, apart.ErrStuck) {
+		// Storage that does not answer would hold this process too. What is open is closed
+		// when it ends, and a successor removes the files.
+		return w.explain(ctx, err)
+	}
 	closeErr := target.close(w.keepFiles(ctx))
 	if closeErr == nil {
 		w.forgetClaim(target)
@@ -239,6 +244,10 @@ func (w *worker) explain(ctx context.Context, err error) error {
 	f := &trial.Failure{Class: reason.InternalError, Message: "the worker was stopped with " + done, Remedy: "start it again to continue after the last stored trial", Err: context.Cause(ctx)}
 	if errors.Is(context.Cause(ctx), errTimedOut) {
 		f = &trial.Failure{Class: reason.TimedOut, Field: "spec.timeout", Message: fmt.Sprintf("timed out after %s with %s", w.Timeout, done), Remedy: "raise it, or lower trials.min or the workloads' runtime", Err: errTimedOut}
+	}
+	f.Message += interruption(err)
+	if errors.Is(err, apart.ErrStuck) {
+		f.Err = errors.Join(f.Err, apart.ErrStuck)
 	}
 	if left, ok := errors.AsType[*trial.Failure](notRestored(err)); ok {
 		both := *left

@@ -377,6 +377,51 @@ func TestATrialThatHangsIsStoppedAndTheOthersGoOn(t *testing.T) {
 	}
 }
 
+// Nothing else is measured beside a process that nobody can kill, and the message says so,
+// whatever ended the trial.
+func TestAnEngineThatCannotBeKilledEndsTheWorker(t *testing.T) {
+	for name, c := range map[string]struct {
+		class   trial.Class
+		message string
+		change  func(*Options)
+		stop    bool
+	}{
+		"its trial hangs":       {class: reason.WorkloadFailed, message: "was expected to take 1s", change: func(o *Options) { o.TrialGrace = 100 * time.Millisecond }},
+		"the worker times out":  {class: reason.TimedOut, message: "timed out after", change: func(o *Options) { o.Timeout = 2 * time.Second; o.TrialGrace = time.Hour }},
+		"the worker is stopped": {class: reason.InternalError, message: "the worker was stopped", stop: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t)
+			b.change = c.change
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			b.engine.run = func(ctx context.Context, env workload.Env) error {
+				if env.Trial.ID != "a.r002" {
+					return nil
+				}
+				if c.stop {
+					stop()
+				}
+				<-ctx.Done()
+				return &apart.Interrupted{Cause: ctx.Err(), Stuck: true, Words: "the disk is slow"}
+			}
+			receipt := b.run(ctx)
+			f := receipt.Failure
+			if f == nil || f.Class != c.class {
+				t.Fatalf("%+v, %+v", receipt, f)
+			}
+			for _, want := range []string{c.message, "did not end within", "it printed: the disk is slow"} {
+				if !strings.Contains(f.Message, want) {
+					t.Errorf("the message lacks %q: %s", want, f.Message)
+				}
+			}
+			if want := allTrials[:3]; !slices.Equal(b.engine.ran, want) || receipt.Stored != 2 {
+				t.Errorf("ran %v, stored %d", b.engine.ran, receipt.Stored)
+			}
+		})
+	}
+}
+
 func TestPlansThatDoNotFit(t *testing.T) {
 	b := newBed(t)
 	b.change = func(o *Options) { o.Worker = "nobody" }

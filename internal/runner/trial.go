@@ -27,7 +27,7 @@ import (
 func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t trial.Trial, index int) (*result.Trial, []byte, error) {
 	work, ok := w.Plan.Workload(t.Workload)
 	if !ok {
-		return nil, nil, fmt.Errorf("runner: trial %s is of a workload %q that the plan has not", t.ID, t.Workload)
+		return nil, nil, fmt.Errorf("runner: workload %[2]q of trial %[1]s is not in the plan", t.ID, t.Workload)
 	}
 	engine, err := w.Engines.Engine(work.Engine)
 	if err != nil {
@@ -55,7 +55,10 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 	}
 	d.EndedAt = w.Clock.Now()
 	if ctx.Err() != nil { // an interrupted trial is none
-		return nil, nil, errors.Join(notRestored(err), ctx.Err())
+		return nil, nil, errors.Join(notRestored(err), ctx.Err(), err)
+	}
+	if errors.Is(err, apart.ErrStuck) {
+		return nil, nil, err // it may still use the target, and no other trial would be alone there
 	}
 	if m != nil {
 		d.Measurement = *m
@@ -157,9 +160,17 @@ func hangs(env workload.Env, expected, elapsed time.Duration, err error) error {
 	engine := env.Workload.Engine
 	return &trial.Failure{
 		Class: reason.WorkloadFailed, Field: env.Field(engine), Workload: env.Workload.Name, Err: errors.Join(errHangs, err),
-		Message: fmt.Sprintf("%s was stopped after %s, as it did not end and its trial was expected to take %s", engine, elapsed.Round(time.Second), expected.Round(time.Second)),
+		Message: fmt.Sprintf("%s was stopped after %s, as it did not end and its trial was expected to take %s", engine, elapsed.Round(time.Second), expected.Round(time.Second)) + interruption(err),
 		Remedy:  "see whether the storage answers, and use another ioengine if it does",
 	}
+}
+
+// interruption is what is known of an engine's process that was stopped.
+func interruption(err error) string {
+	if i, ok := errors.AsType[*apart.Interrupted](err); ok {
+		return i.Detail()
+	}
+	return ""
 }
 
 // disks are the leaf disks below the target; none if they cannot be seen from here.

@@ -92,6 +92,24 @@ var acts = map[string]act{
 		<-ctx.Done()
 		return nil, ctx.Err()
 	},
+	// mutter prints a line, and then waits.
+	"mutter": func(ctx context.Context, env workload.Env) (*result.Measurement, error) {
+		fmt.Fprintln(os.Stderr, "the disk is slow")
+		if err := os.WriteFile(filepath.Join(env.Dir, "begun"), nil, 0o600); err != nil {
+			return nil, err
+		}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	},
+	// write writes until it is killed.
+	"write": func(_ context.Context, env workload.Env) (*result.Measurement, error) {
+		for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
+			if err := os.WriteFile(filepath.Join(env.Dir, "begun"), make([]byte, 4096), 0o600); err != nil {
+				return nil, err
+			}
+		}
+		return nil, errors.New("it ended")
+	},
 	// deaf neither ends when it is asked to nor lets its child do so.
 	"deaf": func(_ context.Context, env workload.Env) (*result.Measurement, error) {
 		signal.Ignore(syscall.SIGTERM)

@@ -298,6 +298,43 @@ func TestBufferedJobsOfADeviceSayThatTheCacheWasNotDropped(t *testing.T) {
 	}
 }
 
+// On a file system that is frozen, whoever writes waits in the kernel and cannot be killed.
+func TestAProcessThatCannotBeKilledIsSaidToBeStuck(t *testing.T) {
+	t.Parallel()
+	dir, _ := devicetest.Filesystem(t, "ext4", 64<<20)
+	env := newEnv(t, nil)
+	_ = env.Opened.Close()
+	env.Dir = filepath.Join(dir, "run")
+	err := os.Mkdir(env.Dir, 0o700)
+	if err == nil {
+		env.Opened, err = os.Open(env.Dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	freezer, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const freeze, thaw = 0xC0045877, 0xC0045878 // FIFREEZE, FITHAW
+	t.Cleanup(func() {
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, freezer.Fd(), thaw, 0); errno != 0 {
+			t.Errorf("thaw: %v", errno)
+		}
+		_ = env.Opened.Close()
+		_ = freezer.Close()
+		waitFor(t, "the process to be gone", func() bool { return len(processes(program+" "+Command+" write")) == 0 })
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	begun(t, env, func() {
+		_, _, _ = unix.Syscall(unix.SYS_IOCTL, freezer.Fd(), freeze, 0) // thaw fails if this does
+		cancel()
+	})
+	if _, err := runs(ctx, t, "write", env); !errors.Is(err, ErrStuck) || !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "did not end within") {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
 // Seccomp profiles from before mount_setattr answer EPERM.
 func TestWithoutMountSetattrMountsAreTakenOneAtATime(t *testing.T) {
 	each := errors.New("each")
