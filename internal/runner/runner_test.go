@@ -422,6 +422,47 @@ func TestAnEngineThatCannotBeKilledEndsTheWorker(t *testing.T) {
 	}
 }
 
+// testClock is a clock that a test advances.
+type testClock struct {
+	fakeClock
+	now time.Time
+}
+
+func (c *testClock) Now() time.Time { return c.now }
+
+// The kernel's counters grow from one reading to the next, however long the engine measured.
+func TestTheQueueDepthIsOfTheTimeBetweenTheReadings(t *testing.T) {
+	root, clock := t.TempDir(), &testClock{now: time.Now()}
+	stat := filepath.Join(root, "sys/block/sda/stat")
+	write := func(weighted int) {
+		t.Helper()
+		text := fmt.Sprintf("0 0 0 0 0 0 0 0 0 0 %d 0 0 0 0 0 0", weighted)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(stat), 0o700), os.WriteFile(stat, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(0)
+	b := newBed(t)
+	w, err := newWorker(Options{Plan: b.plan, Worker: b.plan.Workers[0].Name, Spool: b.spool, Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.System.Root = root
+	w.summary.Environment = &result.Environment{Target: result.TargetEnvironment{Devices: []result.Device{{Name: "sda"}}}}
+	b.engine.change = func(_ workload.Env, m *result.Measurement) {
+		m.Elapsed = time.Second
+		clock.now = clock.now.Add(4 * time.Second)
+		write(8000)
+	}
+	m, err := w.execute(t.Context(), b.engine, workload.Env{Scratch: t.TempDir()}, &result.Trial{Trial: b.plan.Trials[0]}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := m.Metrics["device.queue.depth"].Value; got != 2 {
+		t.Errorf("it is %v, want 8 s of requests in 4 s", got)
+	}
+}
+
 func TestPlansThatDoNotFit(t *testing.T) {
 	b := newBed(t)
 	b.change = func(o *Options) { o.Worker = "nobody" }

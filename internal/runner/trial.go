@@ -118,8 +118,10 @@ func (w *worker) execute(ctx context.Context, engine workload.Engine, env worklo
 	disks := w.disks()
 	d.StartedAt = w.Clock.Now()
 	before, beforeErr := disks.Read()
+	from := w.Clock.Now()
 	used, elapsed := apart.Quietly(func() { m, err = engine.Run(limited, env) })
 	after, afterErr := disks.Read()
+	watched := w.Clock.Now().Sub(from)
 	if ctx.Err() == nil && errors.Is(context.Cause(limited), errHangs) {
 		return m, hangs(env, expected.Duration, elapsed, err)
 	}
@@ -134,7 +136,8 @@ func (w *worker) execute(ctx context.Context, engine workload.Engine, env worklo
 	case unseen != nil:
 		m.Notes = append(m.Notes, "the devices underneath could not be watched: "+unseen.Error())
 	case len(disks.Names) > 0:
-		maps.Copy(m.Metrics, before.Metrics(after, elapsed.Seconds()))
+		// Not the engine's own time: its process has a beginning and an end, too.
+		maps.Copy(m.Metrics, before.Metrics(after, watched.Seconds()))
 	}
 	return m, err
 }
