@@ -224,7 +224,9 @@ func podSpec(in Input, digest string) corev1.PodSpec {
 	return spec
 }
 
-// grantMode lets the runner read the grant, and, if it is root, no engine beside it.
+// grantMode lets the runner read the grant, and no engine that has another user: those of a
+// runner that is root and privileged. On a hostPath without tunables the runner is root
+// without privileges, and its engines, which are root too, can read the grant.
 func grantMode(in Input) *int32 {
 	if NeedsHost(in.Target.Source) || in.Plan.SetsTunables() {
 		return new(int32(0o400))

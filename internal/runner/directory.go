@@ -109,21 +109,41 @@ func lock(f *os.File) error {
 	return nil
 }
 
+const (
+	// readAtOnce is how many names of a target's directory are in memory at a time, and
+	// maxNames how many are looked at. Whoever may write there can make millions.
+	readAtOnce = 1024
+	maxNames   = 1 << 20
+)
+
 // removeStale removes what earlier attempts and runs of this benchmark have left in root
 // when they were killed. It fails if one of this run is still there; those of other runs
-// are left alone then, as is what is not ours.
+// are left alone then, as is what is not ours. What is behind maxNames stays.
 func removeStale(root *os.File, p *trial.Plan) error {
-	entries, err := root.ReadDir(-1)
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		rest, ours := strings.CutPrefix(entry.Name(), benchmarkPrefix(p.Benchmark))
-		if !ours || strings.Contains(rest, ".") {
-			continue
+	prefix := benchmarkPrefix(p.Benchmark)
+	var stale []string // removing changes what is read next
+	for seen := 0; seen < maxNames; {
+		names, err := root.Readdirnames(readAtOnce)
+		if errors.Is(err, io.EOF) {
+			break
 		}
+		if err != nil {
+			return err
+		}
+		seen += len(names)
+		for _, name := range names {
+			if rest, ours := strings.CutPrefix(name, prefix); ours && !strings.Contains(rest, ".") {
+				stale = append(stale, name)
+			}
+		}
+		if len(stale) >= readAtOnce {
+			break // the next attempt removes the rest
+		}
+	}
+	for _, name := range stale {
+		rest := strings.TrimPrefix(name, prefix)
 		thisRun := strings.HasPrefix(rest, p.Run+"-") && len(rest) == len(p.Run)+1+2*suffixBytes
-		if err := removeIfStale(root, entry.Name()); err != nil && (thisRun || !errors.Is(err, errInUse)) {
+		if err := removeIfStale(root, name); err != nil && (thisRun || !errors.Is(err, errInUse)) {
 			return err
 		}
 	}

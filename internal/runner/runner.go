@@ -103,7 +103,7 @@ func (w *worker) measure(ctx context.Context) (restored bool, err error) {
 			return !w.Plan.SetsTunables(), err
 		}
 	}
-	// Before anything else: a worker that was killed may have left the node changed.
+	// Before it measures: a worker that was killed may have left the node changed.
 	tuning, err := w.openTuning(ctx)
 	if err != nil {
 		return false, w.explain(ctx, err)

@@ -95,8 +95,8 @@ func assign(ctx context.Context, host tunable.Host, place tunable.Place, v trial
 		if i < 0 || !a.Knob.PermittedBy(v.Tunables[i]) {
 			return nil, &trial.Failure{
 				Class: reason.TunableNotPermitted, Field: a.Field,
-				Message: "no TunablePolicy permits to change " + a.Knob.String(),
-				Remedy:  "ask who runs the cluster to name the device or dataset in a TunablePolicy",
+				Message: "no TunablePolicy permits changing " + a.Knob.String(),
+				Remedy:  "ask your cluster administrator to name the device or dataset in a TunablePolicy",
 			}
 		}
 	}

@@ -30,6 +30,13 @@ func TestAPlanThatWasPutInThePlaceOfAnotherIsRefused(t *testing.T) {
 	}
 }
 
+func TestATargetThatThePlanLacksIsNamed(t *testing.T) {
+	p := &Plan{Workers: []Worker{{Name: "w", Target: "disk"}}}
+	if _, _, err := p.Worker("w"); err == nil || err.Error() != "plan: target disk of worker w is not in the plan" {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAGrantThatWasPutInThePlaceOfAnotherIsRefused(t *testing.T) {
 	g := &Grant{Get: map[string]string{"a": "https://store.example.com/a"}}
 	document, digest, err := g.Encode()

@@ -60,9 +60,11 @@ func confine(text, engine string) error {
 	if err := dieWithRunner(); err != nil {
 		return err
 	}
-	// If memory is short, it is the engine's: the runner has settings to put back. And no
-	// file of the runner's is for the engine, should one have been left open. Neither is
-	// a condition.
+	// If the node is short of memory, the kernel kills the engine before the runner, which
+	// has settings to restore. At the container's own limit, a kubelet that sets
+	// memory.oom.group has it kill both: then the successor or a restore Job restores them.
+	// And an engine gets no file of the runner's that may have been left open. The trial does
+	// not depend on either.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	_ = unix.CloseRange(resultFile+1, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
 	if c.User != 0 {
