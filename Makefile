@@ -86,6 +86,7 @@ test-unit: ## Run the tests that need nothing but Go
 
 .PHONY: test-system
 test-system: build ## Run fio, loop devices and an object store for real, and kill workers on them, as root
+	@hack/packages bindfs
 	@bin=$$(hack/cluster/cluster tools minio); STORAGEBENCH_MINIO=$$bin/minio \
 		hack/go-test -tags system -count=1 -timeout 20m -run '$(RUN)' ./internal/... ./cmd/storagebench/... ./test/faults/...
 

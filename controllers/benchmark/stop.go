@@ -45,7 +45,7 @@ func (r *Reconciler) stop(ctx context.Context, p *pass) (done bool, err error) {
 }
 
 // removalPatience is how long the removal of a benchmark's objects keeps its nodes from
-// others. A worker's Pod ends within 30 seconds; what stays for longer is held by somebody's
+// others. A worker's Pod ends within a minute; what stays for longer is held by somebody's
 // finalizer or grace period, or is a Pod that somebody else made look like a worker's.
 const removalPatience = 2 * time.Minute
 

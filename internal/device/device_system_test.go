@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -213,5 +214,57 @@ func TestSpaceAndSize(t *testing.T) {
 	}
 	if n, err := Size(path); n != 64<<20 || err != nil {
 		t.Errorf("the device has %d bytes, %v", n, err)
+	}
+}
+
+// A worker that measures a volume may not flush its device, and drops its pages all the same.
+func TestTheCacheOfADeviceIsDroppedWithoutPrivileges(t *testing.T) {
+	const size = 4 << 20
+	path := devicetest.Loop(t, size)
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	resident := func() (n int) {
+		t.Helper()
+		m, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = unix.Munmap(m) }()
+		pages := make([]byte, size/os.Getpagesize())
+		if err := mincore(m, pages); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range pages {
+			n += int(p & 1)
+		}
+		return n
+	}
+	for _, privileged := range []bool{true, false} {
+		if _, err := f.WriteAt(make([]byte, size), 0); err != nil {
+			t.Fatal(err)
+		}
+		before := resident()
+		dropped := make(chan error)
+		go func() {
+			runtime.LockOSThread() // and never unlocked: the thread ends with its capabilities
+			if !privileged {
+				header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+				var none [2]unix.CapUserData
+				if err := unix.Capset(&header, &none[0]); err != nil {
+					dropped <- err
+					return
+				}
+			}
+			dropped <- DropCache(path)
+		}()
+		if err := <-dropped; err != nil {
+			t.Error(err)
+		}
+		if after := resident(); before == 0 || after > 0 {
+			t.Errorf("privileged %t: %d pages before, %d after", privileged, before, after)
+		}
 	}
 }

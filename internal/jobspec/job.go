@@ -30,12 +30,17 @@ const (
 	grantFile    = "grant.json"
 	workDir      = "/work"
 
-	// JournalDir is where a node keeps the journal of changed settings.
+	// JournalDir is where a node keeps the journal of changed settings, and the records of
+	// who has claimed its devices.
 	JournalDir = "/var/lib/storagebench/journal"
 
 	// deadlineGrace is how much later than the worker's own timeout the Job's
 	// deadline is, so that the worker can end by itself and store its results.
 	deadlineGrace = 2 * time.Minute
+
+	// TerminationGrace is how long a Pod may take to end before it is killed. It is more than
+	// a worker takes to stop its engine, restore the node, and upload what it has.
+	TerminationGrace = time.Minute
 )
 
 // Settings are the operator's settings, the same for all workers.
@@ -191,7 +196,7 @@ func podSpec(in Input, digest string) corev1.PodSpec {
 	} else {
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: "target", MountPath: path})
 	}
-	if in.Plan.SetsTunables() {
+	if needsJournal(in) {
 		container.Args = append(container.Args, "--journal", JournalDir)
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: "journal", MountPath: JournalDir})
 	}
@@ -199,7 +204,7 @@ func podSpec(in Input, digest string) corev1.PodSpec {
 		RestartPolicy:                 corev1.RestartPolicyNever,
 		AutomountServiceAccountToken:  new(false),
 		EnableServiceLinks:            new(false),
-		TerminationGracePeriodSeconds: new(int64(30)),
+		TerminationGracePeriodSeconds: new(int64(TerminationGrace.Seconds())),
 		Tolerations:                   in.Tolerations,
 		Affinity:                      onNode(in.Worker.Node),
 		SecurityContext:               podSecurity(in.Plan, in.Target),
@@ -212,19 +217,27 @@ func podSpec(in Input, digest string) corev1.PodSpec {
 			{Name: "target", VolumeSource: targetVolume(in)},
 		},
 	}
-	if in.Plan.SetsTunables() {
+	if needsJournal(in) {
 		spec.Volumes = append(spec.Volumes, journalVolume())
 	}
 	spec.ImagePullSecrets = pullSecrets(in.Settings)
 	return spec
 }
 
-// grantMode lets the runner read the grant, and, if it is root, no engine beside it.
+// grantMode lets the runner read the grant, and no engine that has another user: those of a
+// runner that is root and privileged. On a hostPath without tunables the runner is root
+// without privileges, and its engines, which are root too, can read the grant.
 func grantMode(in Input) *int32 {
 	if NeedsHost(in.Target.Source) || in.Plan.SetsTunables() {
 		return new(int32(0o400))
 	}
 	return new(int32(0o444))
+}
+
+// needsJournal reports whether the worker writes into the node's journal, or beside it that
+// it has claimed a device.
+func needsJournal(in Input) bool {
+	return in.Plan.SetsTunables() || in.Target.Source == trial.BlockDevice
 }
 
 func journalVolume() corev1.Volume {

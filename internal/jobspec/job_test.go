@@ -237,6 +237,18 @@ func TestOnlyAPlanWithTunablesGetsPrivilegesAndTheJournal(t *testing.T) {
 	}
 }
 
+// There the worker records that it has claimed the device: what the store says of that,
+// tenants can write.
+func TestAWorkerOnADeviceOfTheNodeGetsTheJournalsDirectory(t *testing.T) {
+	for source, want := range map[trial.Source]bool{trial.BlockDevice: true, trial.PersistentVolumeClaim: false} {
+		spec := job(t, trial.Target{Source: source, Ref: "/dev/loop0", Mode: trial.Block}).Spec.Template.Spec
+		mounted := slices.ContainsFunc(spec.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == JournalDir })
+		if told := slices.Contains(spec.Containers[0].Args, "--journal"); told != want || mounted != want {
+			t.Errorf("%s: told %t, mounted %t", source, told, mounted)
+		}
+	}
+}
+
 func TestTheArgumentsCarryTheGrantsDigest(t *testing.T) {
 	args := job(t, trial.Target{Source: trial.StorageClass}).Spec.Template.Spec.Containers[0].Args
 	at := slices.Index(args, "--grant-digest")

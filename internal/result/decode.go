@@ -228,8 +228,12 @@ func (s *WorkerSummary) check() error {
 			return err
 		}
 	}
-	if b, err := json.Marshal(s.Environment); err != nil || len(b) > maxEnvironment {
-		return fmt.Errorf("its environment has %d bytes, the limit is %d (%w)", len(b), maxEnvironment, err)
+	b, err := json.Marshal(s.Environment)
+	if err != nil {
+		return fmt.Errorf("its environment: %w", err)
+	}
+	if len(b) > maxEnvironment {
+		return fmt.Errorf("its environment has %d bytes, the limit is %d", len(b), maxEnvironment)
 	}
 	return s.Failure.Bound()
 }

@@ -152,6 +152,14 @@ func TestTextsOfAFailureAreCut(t *testing.T) {
 	}
 }
 
+func TestAnEnvironmentThatIsTooLargeIsSaidToBe(t *testing.T) {
+	_, s := measured(t)
+	s.Environment = &Environment{Tools: map[string]string{"fio": strings.Repeat("x", maxEnvironment)}}
+	if _, err := DecodeWorkerSummary(encoded(t, s), ""); err == nil || !strings.Contains(err.Error(), "its environment has") || strings.Contains(err.Error(), "%!") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func FuzzDecodeWorkerSummary(f *testing.F) {
 	p, s := measured(f)
 	f.Add(encoded(f, s))

@@ -232,7 +232,8 @@ type Attempt struct {
 	// began.
 	ResumedAfter int `json:"resumedAfter"`
 	// Claimed reports that the worker checked that the block device holds nobody's
-	// data. From then on, the data on it is the worker's own.
+	// data. For a volume, the data on it is the worker's own from then on; for a device of the
+	// node, only a record on the node says so.
 	Claimed bool `json:"claimed,omitempty"`
 }
 

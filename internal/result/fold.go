@@ -3,6 +3,7 @@ package result
 import (
 	"slices"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -48,10 +49,14 @@ func (s *WorkerSummary) Fold(d *Trial, object Object) {
 	}
 }
 
-// Fail records the first failure.
+// Fail records the first failure. That the node is not as it was goes before every other one.
 func (s *WorkerSummary) Fail(err error) {
-	if err != nil && s.Failure == nil {
-		s.Failure = trial.AsFailure(err)
+	if err == nil {
+		return
+	}
+	f := trial.AsFailure(err)
+	if s.Failure == nil || f.Class == reason.TunablesNotRestored && s.Failure.Class != reason.TunablesNotRestored {
+		s.Failure = f
 	}
 }
 

@@ -43,7 +43,8 @@ type directory struct {
 	name string
 }
 
-// makeDirectory makes a directory in root, which it takes over.
+// makeDirectory makes a directory in root, which it takes over unless it fails. Then nothing
+// of the directory is left.
 func makeDirectory(root *os.File, name string) (*directory, error) {
 	at, err := openRoot(root)
 	if err != nil {
@@ -53,24 +54,53 @@ func makeDirectory(root *os.File, name string) (*directory, error) {
 	if err := errors.Join(err, at.Close()); err != nil {
 		return nil, err
 	}
+	f, err := openMade(root, name)
+	if err != nil {
+		_ = removeEmpty(root, name) // another one may be in its place, with something in it
+		return nil, err
+	}
+	return &directory{File: f, root: root, name: name}, nil
+}
+
+// openMade opens and locks the directory that was just made, if it is that one.
+func openMade(root *os.File, name string) (*os.File, error) {
 	f, err := nofollow.OpenIn(root, name)
 	if err != nil {
 		return nil, err
 	}
-	err = checkOwn(f, os.Geteuid())
-	if err == nil {
-		_, err = f.ReadDir(1)
-		switch {
-		case err == nil:
-			err = fmt.Errorf("%s was replaced by another directory", f.Name())
-		case errors.Is(err, io.EOF):
+	_, err = f.ReadDir(1)
+	switch {
+	case err == nil:
+		err = fmt.Errorf("%s was replaced by another directory", f.Name())
+	case errors.Is(err, io.EOF):
+		if err = checkMade(f); err == nil {
 			err = lock(f)
 		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &directory{File: f, root: root, name: name}, nil
+	return f, nil
+}
+
+// errMapped reports that a file system does not keep the owner and mode that a directory is
+// made with. Then nobody can tell whose a directory is.
+var errMapped = errors.New("the file system sets owners and modes itself, as SMB, vfat, NFS with all_squash and FUSE with uid= do, or somebody put another directory in its place")
+
+// checkMade refuses the directory that was just made if its owner or mode is another one.
+func checkMade(f *os.File) error {
+	if checkOwn(f, os.Geteuid()) == nil {
+		return nil
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	owner := "somebody else"
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		owner = fmt.Sprintf("user %d", stat.Uid)
+	}
+	return fmt.Errorf("a directory that user %d made with mode 0700 belongs to %s and has mode %04o: %w", os.Geteuid(), owner, info.Mode().Perm(), errMapped)
 }
 
 // remove removes the directory with all that is in it.
@@ -109,21 +139,41 @@ func lock(f *os.File) error {
 	return nil
 }
 
+const (
+	// readAtOnce is how many names of a target's directory are in memory at a time, and
+	// maxNames how many are looked at. Whoever may write there can make millions.
+	readAtOnce = 1024
+	maxNames   = 1 << 20
+)
+
 // removeStale removes what earlier attempts and runs of this benchmark have left in root
 // when they were killed. It fails if one of this run is still there; those of other runs
-// are left alone then, as is what is not ours.
+// are left alone then, as is what is not ours. What is behind maxNames stays.
 func removeStale(root *os.File, p *trial.Plan) error {
-	entries, err := root.ReadDir(-1)
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		rest, ours := strings.CutPrefix(entry.Name(), benchmarkPrefix(p.Benchmark))
-		if !ours || strings.Contains(rest, ".") {
-			continue
+	prefix := benchmarkPrefix(p.Benchmark)
+	var stale []string // removing changes what is read next
+	for seen := 0; seen < maxNames; {
+		names, err := root.Readdirnames(readAtOnce)
+		if errors.Is(err, io.EOF) {
+			break
 		}
+		if err != nil {
+			return err
+		}
+		seen += len(names)
+		for _, name := range names {
+			if rest, ours := strings.CutPrefix(name, prefix); ours && !strings.Contains(rest, ".") {
+				stale = append(stale, name)
+			}
+		}
+		if len(stale) >= readAtOnce {
+			break // the next attempt removes the rest
+		}
+	}
+	for _, name := range stale {
+		rest := strings.TrimPrefix(name, prefix)
 		thisRun := strings.HasPrefix(rest, p.Run+"-") && len(rest) == len(p.Run)+1+2*suffixBytes
-		if err := removeIfStale(root, entry.Name()); err != nil && (thisRun || !errors.Is(err, errInUse)) {
+		if err := removeIfStale(root, name); err != nil && (thisRun || !errors.Is(err, errInUse)) {
 			return err
 		}
 	}

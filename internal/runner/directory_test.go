@@ -60,6 +60,28 @@ func TestOnlyStaleDirectoriesOfTheSameBenchmarkAreRemoved(t *testing.T) {
 	}
 }
 
+// A directory with more names than are read at once is gone through to its end.
+func TestAStaleDirectoryIsFoundAmongManyNames(t *testing.T) {
+	b := newBed(t)
+	for i := range 3 * readAtOnce {
+		if err := os.WriteFile(filepath.Join(b.target, fmt.Sprint(i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stale := []string{".storagebench-lab.bench.run-0-a", ".storagebench-lab.bench.run-0-b"}
+	for _, name := range stale {
+		if err := os.Mkdir(filepath.Join(b.target, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if receipt := b.run(t.Context()); receipt.Failure != nil {
+		t.Fatal(receipt.Failure)
+	}
+	if left := b.left(); len(left) != 3*readAtOnce {
+		t.Errorf("%d names are left", len(left))
+	}
+}
+
 // What stands where a run's directory could stand is neither used nor changed.
 func TestADirectoryThatWasThereBeforeIsNotUsed(t *testing.T) {
 	const name = ".storagebench-lab.bench.run-1-0123456789abcdef"

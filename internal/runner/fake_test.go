@@ -25,6 +25,8 @@ type fakeEngine struct {
 	run func(ctx context.Context, env workload.Env) error
 	// prepare is called for each preparation; nil: it succeeds.
 	prepare func(env workload.Env) error
+	// change is given what a trial measured; nil: it stays.
+	change func(env workload.Env, m *result.Measurement)
 
 	mu       sync.Mutex
 	ran      []string
@@ -66,6 +68,9 @@ func (e *fakeEngine) Run(ctx context.Context, env workload.Env) (*result.Measure
 		Metrics:    result.Metrics{"read.iops": {Unit: result.PerSecond, Value: float64(env.Trial.Repeat)}},
 		Histograms: result.Histograms{"read": h},
 		RawOutput:  []byte("output of " + env.Trial.ID),
+	}
+	if e.change != nil {
+		e.change(env, m)
 	}
 	if e.run != nil {
 		return m, e.run(ctx, env)

@@ -50,16 +50,17 @@ type Options struct {
 	Engines Engines
 	// Timeout bounds the worker; 0: none.
 	Timeout time.Duration
-	// StopGrace is how long a worker that is stopped may take to upload what it
-	// has; 0: 15s, as Kubernetes kills it 30 s after it asked.
+	// StopGrace is how long a worker that is stopped may take to upload what it has; 0: 15s,
+	// which is part of StopLimit.
 	StopGrace time.Duration
 	// TrialGrace is how much longer than expected a trial may take; 0: 15m. One of which
 	// nobody knows how long it takes has until the worker's deadline.
 	TrialGrace time.Duration
 	// Version of storagebench, for the record.
 	Version string
-	// Journal is the directory of the node's journal of changed settings. A plan with
-	// tunables needs one.
+	// Journal is the directory of the node's journal of changed settings, and of the records
+	// of who has claimed its devices. A plan with tunables needs one. Without one, a worker
+	// that was killed cannot continue on a device of the node.
 	Journal string
 	// Host reads and writes settings.
 	Host tunable.Host

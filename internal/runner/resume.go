@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/store"
@@ -110,22 +109,6 @@ func (w *worker) announce(ctx context.Context) error {
 		StartedAt:    w.started,
 		ResumedAfter: len(w.summary.Trials),
 	})
-	return w.storeSummary(ctx)
-}
-
-// claimedBefore reports whether an earlier attempt of this worker has claimed its device. One
-// of release 0.1 did not say so, but no trial is stored of a device that was not claimed.
-func (w *worker) claimedBefore() bool {
-	return len(w.summary.Trials) > 0 || slices.ContainsFunc(w.summary.Attempts, func(a result.Attempt) bool { return a.Claimed })
-}
-
-// recordClaim puts on record that the device is this worker's, before it writes to it: its
-// successor would find data that no marker explains.
-func (w *worker) recordClaim(ctx context.Context, t *target) error {
-	if t.device == "" || w.target.Generated || w.claimedBefore() {
-		return nil
-	}
-	w.summary.Attempts[len(w.summary.Attempts)-1].Claimed = true
 	return w.storeSummary(ctx)
 }
 

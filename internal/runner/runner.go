@@ -11,7 +11,9 @@ import (
 	"storagebench.io/storagebench/internal/device"
 	"storagebench.io/storagebench/internal/environment"
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/runner/journal"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload/apart"
 )
 
 // errTimedOut is the cause of a context that ended at the worker's deadline.
@@ -22,6 +24,13 @@ const (
 	finishGrace = time.Minute
 	// stopGrace is the same when the process is stopped.
 	stopGrace = 15 * time.Second
+	// restoreGrace is what restoring the settings of a trial and marking its device usually
+	// take, and more. If they take longer, the worker is killed, and its successor or a
+	// restore Job does what is left.
+	restoreGrace = 15 * time.Second
+
+	// StopLimit is how long a worker may take to end once it is asked to.
+	StopLimit = apart.StopLimit + restoreGrace + stopGrace
 )
 
 // Run executes the worker's part of the plan and reports how far it came. If ctx
@@ -94,7 +103,7 @@ func (w *worker) measure(ctx context.Context) (restored bool, err error) {
 			return !w.Plan.SetsTunables(), err
 		}
 	}
-	// Before anything else: a worker that was killed may have left the node changed.
+	// Before it measures: a worker that was killed may have left the node changed.
 	tuning, err := w.openTuning(ctx)
 	if err != nil {
 		return false, w.explain(ctx, err)
@@ -115,17 +124,32 @@ func (w *worker) measureAll(ctx context.Context, tuning *tuning) error {
 	if err := w.announce(ctx); err != nil {
 		return w.explain(ctx, err)
 	}
-	if len(w.summary.Trials) == len(w.Plan.Trials) && w.target.Mode == trial.Block && (w.target.Generated || !w.claimedBefore()) {
+	claimed := w.target.Mode == trial.Block && w.claimedBefore()
+	if len(w.summary.Trials) == len(w.Plan.Trials) && w.target.Mode == trial.Block && (w.target.Generated || !claimed) {
 		return nil // a directory has yet to be removed, a device to be marked
 	}
-	target, err := openTarget(ctx, w.Plan, w.target, w.TargetPath, w.claimedBefore())
+	target, err := openTarget(ctx, w.Plan, w.target, w.TargetPath, claimed)
 	if err != nil {
 		return w.explain(ctx, err)
 	}
 	if err = w.recordClaim(ctx, target); err == nil {
 		err = w.trials(ctx, target, tuning)
 	}
-	return errors.Join(w.explain(ctx, err), target.close(w.keepFiles(ctx)))
+	if errors.Is(err, apart.ErrStuck) {
+		// Storage that does not answer would hold this process too. What is open is closed
+		// when it ends, and a successor removes the files.
+		return w.explain(ctx, err)
+	}
+	closeErr := target.close(w.keepFiles(ctx))
+	if closeErr == nil {
+		w.forgetClaim(target)
+	}
+	return errors.Join(w.explain(ctx, err), closeErr)
+}
+
+// owner is this worker, as records on the node name it.
+func (w *worker) owner() journal.Owner {
+	return journal.Owner{Namespace: w.Plan.Benchmark.Namespace, Name: w.Plan.Benchmark.Name, Run: w.Plan.Run, Worker: w.worker.Name}
 }
 
 // keepFiles reports whether the files of this attempt may stay: it is stopped, for which
@@ -162,9 +186,6 @@ func (w *worker) trials(ctx context.Context, target *target, tuning *tuning) err
 
 // keep writes a trial's document to the spool and uploads it if the store is there.
 func (w *worker) keep(ctx context.Context, d *result.Trial, raw []byte) error {
-	if d.Outcome == result.Failed {
-		w.failed[d.Trial.Cell()] = true
-	}
 	if len(raw) > 0 {
 		object, err := w.uploads.add(ctx, w.keys.Raw(w.worker.Name, d.Trial.ID), raw)
 		if err != nil {
@@ -175,6 +196,9 @@ func (w *worker) keep(ctx context.Context, d *result.Trial, raw []byte) error {
 	body, err := encodeTrial(d)
 	if err != nil {
 		return err
+	}
+	if d.Outcome == result.Failed {
+		w.failed[d.Trial.Cell()] = true
 	}
 	object, err := w.uploads.add(ctx, w.keys.Trial(w.worker.Name, d.Trial.ID), body)
 	if err != nil {
@@ -210,16 +234,28 @@ func (w *worker) finish(ctx context.Context) (string, error) {
 	return object.Digest, w.uploads.drain(ctx)
 }
 
-// explain turns the end of a context into what ended it.
+// explain turns the end of a context into what ended it. A node that is not as it was comes
+// first.
 func (w *worker) explain(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err
 	}
-	done := fmt.Sprintf("%d of %d trials are measured", len(w.summary.Trials), len(w.Plan.Trials))
+	done := fmt.Sprintf("%d of %d trials measured", len(w.summary.Trials), len(w.Plan.Trials))
+	f := &trial.Failure{Class: reason.InternalError, Message: "the worker was stopped with " + done, Remedy: "start it again to continue after the last stored trial", Err: context.Cause(ctx)}
 	if errors.Is(context.Cause(ctx), errTimedOut) {
-		return &trial.Failure{Class: reason.TimedOut, Field: "spec.timeout", Message: fmt.Sprintf("the timeout of %s passed when %s", w.Timeout, done), Remedy: "raise it, or lower trials.min or the workloads' runtime", Err: errTimedOut}
+		f = &trial.Failure{Class: reason.TimedOut, Field: "spec.timeout", Message: fmt.Sprintf("timed out after %s with %s", w.Timeout, done), Remedy: "raise it, or lower trials.min or the workloads' runtime", Err: errTimedOut}
 	}
-	return &trial.Failure{Class: reason.InternalError, Message: "the worker was stopped when " + done, Remedy: "start it again to carry on after the last stored trial", Err: context.Cause(ctx)}
+	f.Message += interruption(err)
+	if errors.Is(err, apart.ErrStuck) {
+		f.Err = errors.Join(f.Err, apart.ErrStuck)
+	}
+	if left, ok := errors.AsType[*trial.Failure](notRestored(err)); ok {
+		both := *left
+		both.Message += "; " + f.Message
+		both.Err = errors.Join(left.Err, f)
+		return &both
+	}
+	return f
 }
 
 func (w *worker) report(e Event) {

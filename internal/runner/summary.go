@@ -2,9 +2,12 @@ package runner
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
 )
 
 // encode writes a document for people and programs: indented, unless it has more than
@@ -18,21 +21,33 @@ func encode(document any, limit int) ([]byte, error) {
 		return nil, fmt.Errorf("runner: %w", err)
 	}
 	if len(b) >= limit {
-		return nil, fmt.Errorf("runner: the document has %d bytes, and at most %d are read of it", len(b), limit)
+		return nil, fmt.Errorf("runner: %w: it has %d bytes, the limit is %d", errTooLarge, len(b), limit)
 	}
 	return append(b, '\n'), nil
 }
 
+var errTooLarge = errors.New("the document is too large")
+
 // encodeTrial writes a trial's document. If it is too large, the histograms of its parts
-// are left out: those of the trial as a whole are there.
+// are left out: those of the trial as a whole are there. If it is still too large, the trial
+// has failed, and the document says so.
 func encodeTrial(d *result.Trial) ([]byte, error) {
 	b, err := encode(d, result.MaxTrial)
-	if err == nil || len(d.Parts) == 0 {
+	if errors.Is(err, errTooLarge) && len(d.Parts) > 0 {
+		for i := range d.Parts {
+			d.Parts[i].Histograms = nil
+		}
+		d.Notes = append(d.Notes, "the histograms of the parts were left out, as the document would have been too large")
+		b, err = encode(d, result.MaxTrial)
+	}
+	if !errors.Is(err, errTooLarge) {
 		return b, err
 	}
-	for i := range d.Parts {
-		d.Parts[i].Histograms = nil
+	d.Measurement = result.Measurement{Raw: d.Raw}
+	d.Outcome, d.Failure = result.Failed, &trial.Failure{
+		Class: reason.LimitExceeded, Field: "spec.workloads[" + d.Trial.Workload + "]." + d.Engine, Workload: d.Trial.Workload, Err: err,
+		Message: fmt.Sprintf("%s measured more than a result may hold: %v", d.Engine, err),
+		Remedy:  "split the workload: use fewer jobs, clones or sizes in each",
 	}
-	d.Notes = append(d.Notes, "the histograms of the parts were left out, as the document would have been too large")
 	return encode(d, result.MaxTrial)
 }

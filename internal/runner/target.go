@@ -86,6 +86,9 @@ func openDirectory(p *trial.Plan, spec trial.Target, path string) (*target, erro
 		return &target{directory: d, closer: d, spec: spec}, nil
 	}
 	err = errors.Join(err, root.Close())
+	if errors.Is(err, errMapped) {
+		return nil, unusable(spec, err.Error(), fmt.Sprintf("mount it with uid=%d and mode 0700 for directories (dir_mode= for SMB, dmask=0077 for vfat), export NFS without all_squash, or use a file system that keeps owners and modes", os.Geteuid()), err)
+	}
 	if errors.Is(err, os.ErrPermission) {
 		return nil, notWritable(spec, path, err)
 	}

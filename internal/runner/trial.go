@@ -27,7 +27,7 @@ import (
 func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t trial.Trial, index int) (*result.Trial, []byte, error) {
 	work, ok := w.Plan.Workload(t.Workload)
 	if !ok {
-		return nil, nil, fmt.Errorf("runner: trial %s is of a workload %q that the plan has not", t.ID, t.Workload)
+		return nil, nil, fmt.Errorf("runner: workload %[2]q of trial %[1]s is not in the plan", t.ID, t.Workload)
 	}
 	engine, err := w.Engines.Engine(work.Engine)
 	if err != nil {
@@ -54,8 +54,11 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 		err = w.around(ctx, tuning, d, target.opened(), func() (err error) { m, err = w.execute(ctx, engine, env, d, index); return err })
 	}
 	d.EndedAt = w.Clock.Now()
-	if ctx.Err() != nil {
-		return nil, nil, ctx.Err() // an interrupted trial is none
+	if ctx.Err() != nil { // an interrupted trial is none
+		return nil, nil, errors.Join(notRestored(err), ctx.Err(), err)
+	}
+	if errors.Is(err, apart.ErrStuck) {
+		return nil, nil, err // it may still use the target, and no other trial would be alone there
 	}
 	if m != nil {
 		d.Measurement = *m
@@ -72,6 +75,15 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 	raw, err := compress(d.RawOutput)
 	d.RawOutput = nil
 	return d, raw, err
+}
+
+// notRestored returns the failure in err's chain that leaves the node changed, or nil: nothing
+// else that went wrong may hide it.
+func notRestored(err error) error {
+	if f, ok := errors.AsType[*trial.Failure](err); ok && f.Class == reason.TunablesNotRestored {
+		return f
+	}
+	return nil
 }
 
 // prepare prepares the workload if it is the first of its trials in this attempt,
@@ -106,8 +118,10 @@ func (w *worker) execute(ctx context.Context, engine workload.Engine, env worklo
 	disks := w.disks()
 	d.StartedAt = w.Clock.Now()
 	before, beforeErr := disks.Read()
+	from := w.Clock.Now()
 	used, elapsed := apart.Quietly(func() { m, err = engine.Run(limited, env) })
 	after, afterErr := disks.Read()
+	watched := w.Clock.Now().Sub(from)
 	if ctx.Err() == nil && errors.Is(context.Cause(limited), errHangs) {
 		return m, hangs(env, expected.Duration, elapsed, err)
 	}
@@ -122,7 +136,8 @@ func (w *worker) execute(ctx context.Context, engine workload.Engine, env worklo
 	case unseen != nil:
 		m.Notes = append(m.Notes, "the devices underneath could not be watched: "+unseen.Error())
 	case len(disks.Names) > 0:
-		maps.Copy(m.Metrics, before.Metrics(after, elapsed.Seconds()))
+		// Not the engine's own time: its process has a beginning and an end, too.
+		maps.Copy(m.Metrics, before.Metrics(after, watched.Seconds()))
 	}
 	return m, err
 }
@@ -148,9 +163,17 @@ func hangs(env workload.Env, expected, elapsed time.Duration, err error) error {
 	engine := env.Workload.Engine
 	return &trial.Failure{
 		Class: reason.WorkloadFailed, Field: env.Field(engine), Workload: env.Workload.Name, Err: errors.Join(errHangs, err),
-		Message: fmt.Sprintf("%s was stopped after %s, as it did not end and its trial was expected to take %s", engine, elapsed.Round(time.Second), expected.Round(time.Second)),
+		Message: fmt.Sprintf("%s was stopped after %s, as it did not end and its trial was expected to take %s", engine, elapsed.Round(time.Second), expected.Round(time.Second)) + interruption(err),
 		Remedy:  "see whether the storage answers, and use another ioengine if it does",
 	}
+}
+
+// interruption is what is known of an engine's process that was stopped.
+func interruption(err error) string {
+	if i, ok := errors.AsType[*apart.Interrupted](err); ok {
+		return i.Detail()
+	}
+	return ""
 }
 
 // disks are the leaf disks below the target; none if they cannot be seen from here.

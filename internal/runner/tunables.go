@@ -51,7 +51,7 @@ func (w *worker) openTuning(ctx context.Context) (t *tuning, err error) {
 	}
 	t = &tuning{
 		journal:     j,
-		owner:       journal.Owner{Namespace: w.Plan.Benchmark.Namespace, Name: w.Plan.Benchmark.Name, Run: w.Plan.Run, Worker: w.worker.Name},
+		owner:       w.owner(),
 		assignments: map[string][]tunable.Assignment{},
 	}
 	defer func() {
@@ -95,8 +95,8 @@ func assign(ctx context.Context, host tunable.Host, place tunable.Place, v trial
 		if i < 0 || !a.Knob.PermittedBy(v.Tunables[i]) {
 			return nil, &trial.Failure{
 				Class: reason.TunableNotPermitted, Field: a.Field,
-				Message: "no TunablePolicy permits to change " + a.Knob.String(),
-				Remedy:  "ask who runs the cluster to name the device or dataset in a TunablePolicy",
+				Message: "no TunablePolicy permits changing " + a.Knob.String(),
+				Remedy:  "ask your cluster administrator to name the device or dataset in a TunablePolicy",
 			}
 		}
 	}
@@ -133,7 +133,7 @@ func (w *worker) around(ctx context.Context, t *tuning, d *result.Trial, dir *os
 	defer func() {
 		// What stops the trial must not stop this.
 		if restoreErr := t.restore(context.WithoutCancel(ctx), d); restoreErr != nil {
-			err = restoreErr
+			err = errors.Join(restoreErr, err)
 		}
 	}()
 	select {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
@@ -152,6 +153,53 @@ func TestASettingThatSomebodyElseHasChangedIsLeftAndEndsTheWorker(t *testing.T) 
 	b.engine.ran = nil
 	if receipt := b.run(t.Context()); receipt.Restored || receipt.Failure.Class != reason.TunablesNotRestored || len(b.engine.ran) != 0 {
 		t.Errorf("the next: %+v, ran %v", receipt, b.engine.ran)
+	}
+}
+
+// Whatever else ends the worker, the receipt says that the node is not as it was.
+func TestNothingHidesASettingThatIsLeftChanged(t *testing.T) {
+	for name, c := range map[string]struct {
+		run     func(ctx context.Context, stop func(), env workload.Env) error
+		timeout time.Duration
+		also    string
+	}{
+		"it was stopped": {also: "the worker was stopped", run: func(ctx context.Context, stop func(), env workload.Env) error {
+			if env.Trial.Variant == "tuned" {
+				stop()
+			}
+			return ctx.Err()
+		}},
+		"it timed out": {also: "timed out", timeout: 2 * time.Second, run: func(ctx context.Context, _ func(), env workload.Env) error {
+			if env.Trial.Variant == "tuned" {
+				<-ctx.Done()
+			}
+			return ctx.Err()
+		}},
+		"another workload has failed before": {run: func(_ context.Context, _ func(), env workload.Env) error {
+			if env.Trial.Variant == "control" {
+				return errors.New("broken")
+			}
+			return nil
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, kernel, _ := newTunedBed(t)
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			b.engine.run = func(trialCtx context.Context, env workload.Env) error {
+				if env.Trial.Variant == "tuned" {
+					kernel.Set(expire, "777") // somebody else's
+				}
+				return c.run(trialCtx, stop, env)
+			}
+			change := b.change
+			b.change = func(o *Options) { change(o); o.Timeout = c.timeout }
+			receipt := b.run(ctx)
+			f := receipt.Failure
+			if receipt.Restored || f == nil || f.Class != reason.TunablesNotRestored || !strings.Contains(f.Message, "777") || !strings.Contains(f.Message, c.also) {
+				t.Errorf("the receipt is %+v, its failure %+v", receipt, f)
+			}
+		})
 	}
 }
 

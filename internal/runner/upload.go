@@ -98,14 +98,14 @@ func (u *uploader) flush(ctx context.Context) error {
 	return nil
 }
 
-// attempt uploads between trials. If the store is away the objects stay pending;
+// attempt uploads between trials. If the store is unreachable, the objects stay pending;
 // only what no retry can mend is an error.
 func (u *uploader) attempt(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, quickLimit)
 	defer cancel()
 	err := u.flush(ctx)
 	if err != nil && store.Temporary(err) {
-		u.log.Warn("the store is away, going on", "pending", len(u.pending), "error", err)
+		u.log.Warn("the result store is unreachable; continuing, and trying again", "pending", len(u.pending), "error", err)
 		return nil
 	}
 	return notStored(err)
@@ -149,7 +149,7 @@ func (u *uploader) retry(ctx context.Context, f func() error) error {
 			return err
 		}
 		wait := delays.NextBackOff()
-		u.log.Warn("the store is away, trying again", "in", wait.Round(time.Millisecond).String(), "error", err)
+		u.log.Warn("the result store is unreachable; trying again", "in", wait.Round(time.Millisecond).String(), "error", err)
 		select {
 		case <-ctx.Done():
 			return err

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
+	"unicode/utf8"
 
 	"storagebench.io/storagebench/api/reason"
 )
@@ -109,21 +111,51 @@ type Receipt struct {
 	Failure *Failure `json:"failure,omitempty"`
 }
 
-// Encode returns the receipt's JSON in at most MaxReceipt bytes. It shortens a
-// message that is too long.
+// Encode returns the receipt's JSON in at most MaxReceipt bytes. It shortens texts that are
+// too long as JSON, where a control character takes six bytes.
 func (r Receipt) Encode() ([]byte, error) {
 	r.Schema = ReceiptSchema
 	b, err := json.Marshal(r)
-	for cut := 2048; err == nil && len(b) > MaxReceipt && cut >= 64; cut /= 2 {
-		f := *r.Failure
-		f.Message, f.Remedy = truncate(f.Message, cut), truncate(f.Remedy, cut)
-		r.Failure = &f
+	for limit := maxMessage; err == nil && len(b) > MaxReceipt && limit > 0; limit /= 2 {
+		r.Run, r.Worker = truncateEncoded(r.Run, min(limit, maxWords)), truncateEncoded(r.Worker, min(limit, maxWords))
+		if r.Failure != nil {
+			f := *r.Failure
+			f.Message, f.Remedy = truncateEncoded(f.Message, limit), truncateEncoded(f.Remedy, min(limit, maxWords))
+			f.Field, f.Workload = truncateEncoded(f.Field, min(limit, maxWords)), truncateEncoded(f.Workload, min(limit, maxWords))
+			r.Failure = &f
+		}
 		b, err = json.Marshal(r)
+	}
+	if err == nil && len(b) > MaxReceipt {
+		err = fmt.Errorf("it has %d bytes, the limit is %d", len(b), MaxReceipt)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("receipt: %w", err)
 	}
 	return b, nil
+}
+
+// truncateEncoded shortens s so that it takes at most n bytes as a JSON string, without the
+// quotes and the mark that something is missing.
+func truncateEncoded(s string, n int) string {
+	for i, r := range s {
+		if n -= encodedLen(r); n < 0 {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+// encodedLen is how many bytes encoding/json takes for a character in a string.
+func encodedLen(r rune) int {
+	switch {
+	case strings.ContainsRune("\"\\\b\f\n\r\t", r):
+		return 2
+	case r < ' ', strings.ContainsRune("<>&\u2028\u2029", r), r == utf8.RuneError:
+		return 6
+	default:
+		return utf8.RuneLen(r)
+	}
 }
 
 var digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)

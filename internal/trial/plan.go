@@ -132,7 +132,7 @@ func (p *Plan) Worker(name string) (Worker, Target, error) {
 				return w, t, nil
 			}
 		}
-		return w, Target{}, fmt.Errorf("plan: target %s of worker %s is not in the plan", name, w.Target)
+		return w, Target{}, fmt.Errorf("plan: target %s of worker %s is not in the plan", w.Target, name)
 	}
 	return Worker{}, Target{}, fmt.Errorf("plan: worker %q is not in the plan", name)
 }

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,6 +27,13 @@ func TestAPlanThatWasPutInThePlaceOfAnotherIsRefused(t *testing.T) {
 	}
 	if _, err := DecodePlan([]byte(`{"schema":"storagebench.io/plan.v9"}`), ""); err == nil {
 		t.Error("a plan of another version was accepted")
+	}
+}
+
+func TestATargetThatThePlanLacksIsNamed(t *testing.T) {
+	p := &Plan{Workers: []Worker{{Name: "w", Target: "disk"}}}
+	if _, _, err := p.Worker("w"); err == nil || err.Error() != "plan: target disk of worker w is not in the plan" {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -58,6 +66,40 @@ func TestAReceiptAlwaysFitsATerminationMessage(t *testing.T) {
 		back, err := DecodeReceipt(string(b))
 		if err != nil || back.Stored != 7 || back.Failure.Class != reason.NoSpace || strings.Contains(back.Failure.Message, "�") {
 			t.Errorf("n=%d: %+v, %v", n, back, err)
+		}
+	}
+}
+
+// Whatever the texts hold, Kubernetes keeps the whole receipt.
+func TestAReceiptOfHostileTextsFits(t *testing.T) {
+	for name, text := range map[string]string{
+		"control characters": "\x1b", "NUL": "\x00", "quotes": `"\`, "HTML": "<", "invalid UTF-8": "\xff", "separators": "\u2028", "four bytes": "😀", "letters": "x",
+	} {
+		long := strings.Repeat(text, 8<<10/len(text))
+		for where, receipt := range map[string]Receipt{
+			"everywhere":   {Run: long, Worker: long, SummaryDigest: Digest(nil), Failure: &Failure{Class: reason.NoSpace, Field: long, Message: long, Remedy: long, Workload: long}},
+			"the field":    {Failure: &Failure{Class: reason.NoSpace, Field: long, Message: "full"}},
+			"the workload": {Failure: &Failure{Class: reason.NoSpace, Workload: long, Message: "full"}},
+			"the message":  {Failure: &Failure{Class: reason.NoSpace, Message: long}},
+			"no failure":   {Run: long, Worker: long},
+		} {
+			b, err := receipt.Encode()
+			if err != nil || len(b) > MaxReceipt {
+				t.Errorf("%s in %s: %d bytes, %v", name, where, len(b), err)
+				continue
+			}
+			r, err := DecodeReceipt(string(b))
+			switch {
+			case err != nil:
+				t.Errorf("%s in %s: %v", name, where, err)
+			case receipt.Failure != nil && r.Failure.Message == "" || where == "the message" && len(b) < MaxReceipt/4:
+				t.Errorf("%s in %s: too much was cut: %s", name, where, b)
+			}
+		}
+	}
+	for r := rune(0); r < 0x3000; r++ {
+		if b, err := json.Marshal(string(r)); err != nil || len(b)-2 != encodedLen(r) {
+			t.Errorf("%U takes %d bytes, not %d (%v)", r, len(b)-2, encodedLen(r), err)
 		}
 	}
 }

@@ -55,6 +55,10 @@ func (h Host) BootID() (string, error) {
 // suspended pool.
 const programTime = time.Minute
 
+// killWait is how long a program may take to end after that. It is killed at once, but one
+// that waits for a disk in the kernel does not end before the disk answers.
+const killWait = 3 * time.Second
+
 // directories are searched for programs instead of PATH: what runs as root must
 // not depend on who started it.
 var directories = [...]string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/run/current-system/sw/bin"}
@@ -96,7 +100,15 @@ func runProcess(ctx context.Context, argv []string) (string, error) {
 	cmd.WaitDelay = time.Second
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Run() }()
+	select {
+	case err = <-ended:
+	case <-after(ctx, killWait):
+		// It waits in the kernel, where nobody can kill it. What it has printed is its own.
+		return "", fmt.Errorf("%s: timed out and could not be killed: %w; see whether its disks or pool still answer", strings.Join(argv, " "), ctx.Err())
+	}
+	if err != nil {
 		said := strings.TrimSpace(stderr.String())
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 127 {
 			return "", &MissingError{Program: program(argv), Err: fmt.Errorf("%s: %w", said, err)}
@@ -107,6 +119,13 @@ func runProcess(ctx context.Context, argv []string) (string, error) {
 		return "", fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), err, said)
 	}
 	return stdout.String(), nil
+}
+
+// after returns a channel that is closed that long after ctx has ended.
+func after(ctx context.Context, d time.Duration) <-chan struct{} {
+	passed := make(chan struct{})
+	context.AfterFunc(ctx, func() { time.AfterFunc(d, func() { close(passed) }) })
+	return passed
 }
 
 // program returns the program that follows the prefix.

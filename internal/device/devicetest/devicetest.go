@@ -102,6 +102,12 @@ func Mount(t *testing.T, dir, kind, source string, options ...string) {
 	t.Cleanup(func() { cleanUp(t, "umount", dir) })
 }
 
+// Unmount unmounts what is mounted on dir. It also works while a test's context has ended.
+func Unmount(t *testing.T, dir string) {
+	t.Helper()
+	cleanUp(t, "umount", dir)
+}
+
 func requireRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -42,5 +42,6 @@
 // over the old one, and the directory is synced. Each record has a SHA-256, and the
 // header has one over all records, so that a truncated file or a flipped bit anywhere
 // is detected. An empty journal has no file. A second file is locked while a journal
-// is open.
+// is open. Beside it lie records of what workers have claimed (record.go), which the journal
+// itself neither reads nor writes.
 package journal

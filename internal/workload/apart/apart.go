@@ -74,7 +74,7 @@ func (e Engine) do(ctx context.Context, s step, env workload.Env) (*result.Measu
 	}
 	r, err := p.exchange(ctx, request{Engine: e.Name(), Step: s, Env: stage.env})
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, p.interrupted(ctx.Err(), err)
 	}
 	if err != nil {
 		return nil, p.failure(env, e.Name(), err)
@@ -109,6 +109,9 @@ func (p *process) failure(env workload.Env, engine string, err error) error {
 	}
 	if errors.Is(err, errKilled) {
 		f.Remedy = "if the kernel's log on the node says that it ran out of memory, lower what the workload needs, or raise the memory limit of workers"
+	}
+	if errors.Is(err, ErrStuck) {
+		f.Message = engine + ": " + err.Error()
 	}
 	if words := p.words(); words != "" {
 		f.Message += ": " + workload.LastWords(words)

@@ -18,6 +18,7 @@ import (
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload"
 )
 
 func TestWhatAnEngineMeasuresArrives(t *testing.T) {
@@ -154,10 +155,17 @@ func TestAProcessThatTampersIsNotBelieved(t *testing.T) {
 	}
 }
 
+func TestAResultThatIsTooLargeIsALimitExceeded(t *testing.T) {
+	m, err := runs(t.Context(), t, "boast", newEnv(t, nil))
+	if f := trial.AsFailure(err); f.Class != reason.LimitExceeded || f.Remedy == "" || m != nil {
+		t.Errorf("%+v, measured %+v", f, m)
+	}
+}
+
 func TestAnEngineThatBreaksIsAFailure(t *testing.T) {
 	t.Run("panic", func(t *testing.T) {
 		_, err := runs(t.Context(), t, "panic", newEnv(t, nil))
-		if f := trial.AsFailure(err); f.Class != reason.WorkloadFailed || !strings.Contains(f.Message, "exit status 2") || f.Field != "spec.workloads[w].panic" {
+		if f := trial.AsFailure(err); f.Class != reason.WorkloadFailed || !strings.Contains(f.Message, "exit status 2") || !strings.HasSuffix(f.Message, ": panic: a defect") || f.Field != "spec.workloads[w].panic" {
 			t.Errorf("%+v", f)
 		}
 	})
@@ -175,6 +183,30 @@ func TestAnEngineThatBreaksIsAFailure(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	})
+}
+
+// begun waits until an engine has made its file, and then calls then.
+func begun(t *testing.T, env workload.Env, then func()) {
+	t.Helper()
+	go func() {
+		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+			if _, err := os.Stat(filepath.Join(env.Dir, "begun")); err == nil {
+				break
+			}
+		}
+		then()
+	}()
+}
+
+func TestTheLastWordsOfAnEngineThatIsStoppedAreKept(t *testing.T) {
+	env := newEnv(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	begun(t, env, cancel)
+	_, err := runs(ctx, t, "mutter", env)
+	i, ok := errors.AsType[*Interrupted](err)
+	if !ok || !errors.Is(err, context.Canceled) || errors.Is(err, ErrStuck) || i.Detail() != "; it printed: the disk is slow" {
+		t.Errorf("%v", err)
+	}
 }
 
 // asked reports that a process has confined itself: then its arguments are no more than two.

@@ -60,9 +60,11 @@ func confine(text, engine string) error {
 	if err := dieWithRunner(); err != nil {
 		return err
 	}
-	// If memory is short, it is the engine's: the runner has settings to put back. And no
-	// file of the runner's is for the engine, should one have been left open. Neither is
-	// a condition.
+	// If the node is short of memory, the kernel kills the engine before the runner, which
+	// has settings to restore. At the container's own limit, a kubelet that sets
+	// memory.oom.group has it kill both: then the successor or a restore Job restores them.
+	// And an engine gets no file of the runner's that may have been left open. The trial does
+	// not depend on either.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	_ = unix.CloseRange(resultFile+1, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
 	if c.User != 0 {
@@ -96,7 +98,11 @@ func dieWithRunner() error {
 	return nil
 }
 
-// mounts makes the namespace's mounts read-only, and adds what the engine may write to.
+// closed are the flags of the mounts on which the engine's device nodes are.
+const closed = unix.MS_NOSUID | unix.MS_NOEXEC
+
+// mounts makes the namespace's mounts read-only and their device nodes useless, and adds what
+// the engine may use.
 func (c confinement) mounts() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("private mounts: %w", err)
@@ -112,7 +118,9 @@ func (c confinement) mounts() error {
 	if err := readOnly(); err != nil {
 		return err
 	}
-	const closed = unix.MS_NOSUID | unix.MS_NOEXEC
+	if err := ownSystem(); err != nil {
+		return err
+	}
 	if err := unix.Mount("tmpfs", mountPoint, "tmpfs", closed, "mode=0711,size=64k,nr_inodes=64"); err != nil {
 		return fmt.Errorf("tmpfs on %s: %w", mountPoint, err)
 	}
@@ -179,13 +187,54 @@ func (n *node) make(user int) error {
 	return os.Chown(path, user, user)
 }
 
-// readOnly makes all mounts read-only.
-func readOnly() error {
-	err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
-	if errors.Is(err, unix.ENOSYS) {
-		return readOnlyEach()
+// harmless are the devices in the engine's /dev.
+var harmless = map[string]uint64{
+	"null": unix.Mkdev(1, 3), "zero": unix.Mkdev(1, 5), "full": unix.Mkdev(1, 7), "random": unix.Mkdev(1, 8), "urandom": unix.Mkdev(1, 9),
+}
+
+// ownSystem mounts a /proc with the engine's own processes and no others, and a /dev with
+// harmless devices alone: the runner may see the node's.
+func ownSystem() error {
+	if err := unix.Mount("proc", "/proc", "proc", closed|unix.MS_NODEV|unix.MS_RDONLY, "hidepid=2"); err != nil {
+		return fmt.Errorf("mount /proc: %w", err)
 	}
-	if err != nil {
+	const dev = "/dev"
+	if err := unix.Mount("tmpfs", dev, "tmpfs", closed, "mode=0755,size=64k,nr_inodes=64"); err != nil {
+		return fmt.Errorf("tmpfs on %s: %w", dev, err)
+	}
+	for name, number := range harmless {
+		path := filepath.Join(dev, name)
+		if err := unix.Mknod(path, unix.S_IFCHR|0o666, int(number)); err != nil {
+			return fmt.Errorf("mknod %s: %w", path, err)
+		}
+		if err := os.Chmod(path, 0o666); err != nil { // whatever the umask is
+			return err
+		}
+	}
+	for name, target := range map[string]string{"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"} {
+		if err := os.Symlink(target, filepath.Join(dev, name)); err != nil {
+			return err
+		}
+	}
+	if err := unix.Mount("", dev, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|closed, ""); err != nil {
+		return fmt.Errorf("read-only %s: %w", dev, err)
+	}
+	return nil
+}
+
+// readOnly makes all mounts read-only, and no device node on them can be opened.
+func readOnly() error {
+	attributes := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NODEV}
+	return readOnlyOr(unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &attributes), readOnlyEach)
+}
+
+// readOnlyOr uses each if the kernel does not have mount_setattr, or a seccomp profile that
+// does not know the call answers EPERM in its place.
+func readOnlyOr(err error, each func() error) error {
+	switch {
+	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM):
+		return each()
+	case err != nil:
 		return fmt.Errorf("read-only mounts: %w", err)
 	}
 	return nil
@@ -198,12 +247,12 @@ func readOnlyEach() error {
 		return fmt.Errorf("read-only mounts: %w", err)
 	}
 	for _, m := range mounts {
-		flags := uintptr(unix.MS_REMOUNT | unix.MS_BIND | unix.MS_RDONLY)
+		flags := uintptr(unix.MS_REMOUNT | unix.MS_BIND | unix.MS_RDONLY | unix.MS_NODEV)
 		for option := range strings.SplitSeq(m.Options, ",") {
-			flags |= map[string]uintptr{"nosuid": unix.MS_NOSUID, "nodev": unix.MS_NODEV, "noexec": unix.MS_NOEXEC}[option]
+			flags |= map[string]uintptr{"nosuid": unix.MS_NOSUID, "noexec": unix.MS_NOEXEC}[option]
 		}
 		err := unix.Mount("", m.Mountpoint, "", flags, "")
-		// A mount that another one hides cannot be reached, by nobody.
+		// Nobody can reach a mount that another one hides.
 		if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) {
 			return fmt.Errorf("read-only %s: %w", m.Mountpoint, err)
 		}

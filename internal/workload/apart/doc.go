@@ -9,12 +9,14 @@
 //  1. The runner starts its own program again, as "storagebench engine", in a PID and a
 //     mount namespace of its own if it has the privileges to (process.go).
 //  2. That process, which nobody but the runner has told anything yet, confines itself
-//     (confine.go). It makes everything that is mounted read-only, and mounts below /mnt
-//     what the engine may use and no more: the run's directory, which it finds without
-//     following a link, on a mount without devices, set-user-ID and links; the scratch
-//     directory; a node of its own for the device. It becomes the user 60853, who is
-//     nobody else, gives up every capability, sets no_new_privs, and starts the program
-//     once more, so that nothing of before is left in its memory.
+//     (confine.go). It makes everything that is mounted read-only and without devices. It
+//     mounts a /proc with its own processes only, and a /dev with null, zero, full, random
+//     and urandom. Below /mnt it mounts what the engine may use: the run's directory, which
+//     it finds without following a link, on a mount without devices, set-user-ID and links;
+//     the scratch directory; a node of its own for the device. It becomes the user 60853,
+//     as whom nothing but engines should run (on a node, all processes of that number are
+//     one user), gives up every capability, sets no_new_privs, and starts the program once
+//     more, so that nothing of before is left in its memory.
 //  3. That last process reads from the runner what to do, and does it (serve.go). fio
 //     and the like are its children.
 //  4. It writes back what the engine measured. The programs that it runs have its user and

@@ -52,7 +52,10 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if dir := os.Getenv(asOld); dir != "" {
-		fmt.Println(readOnlyEach(), os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+		_, err := os.Open(filepath.Join(dir, "node"))
+		fmt.Println(readOnlyEach(), os.WriteFile(filepath.Join(dir, "file"), nil, 0o600), err)
+		_, err = os.Open(filepath.Join(dir, "node"))
+		fmt.Println("then", err)
 		return
 	}
 	os.Exit(m.Run())
@@ -77,6 +80,7 @@ type act func(ctx context.Context, env workload.Env) (*result.Measurement, error
 var acts = map[string]act{
 	"measure": measure,
 	"look":    look,
+	"peek":    peek,
 	"fail": func(_ context.Context, env workload.Env) (*result.Measurement, error) {
 		return &result.Measurement{Stderr: "said in " + env.Dir}, &trial.Failure{Class: reason.NoSpace, Message: env.Dir + " is full"}
 	},
@@ -88,6 +92,24 @@ var acts = map[string]act{
 		<-ctx.Done()
 		return nil, ctx.Err()
 	},
+	// mutter prints a line, and then waits.
+	"mutter": func(ctx context.Context, env workload.Env) (*result.Measurement, error) {
+		fmt.Fprintln(os.Stderr, "the disk is slow")
+		if err := os.WriteFile(filepath.Join(env.Dir, "begun"), nil, 0o600); err != nil {
+			return nil, err
+		}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	},
+	// write writes until it is killed.
+	"write": func(_ context.Context, env workload.Env) (*result.Measurement, error) {
+		for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
+			if err := os.WriteFile(filepath.Join(env.Dir, "begun"), make([]byte, 4096), 0o600); err != nil {
+				return nil, err
+			}
+		}
+		return nil, errors.New("it ended")
+	},
 	// deaf neither ends when it is asked to nor lets its child do so.
 	"deaf": func(_ context.Context, env workload.Env) (*result.Measurement, error) {
 		signal.Ignore(syscall.SIGTERM)
@@ -98,6 +120,14 @@ var acts = map[string]act{
 	"orphans": func(_ context.Context, env workload.Env) (*result.Measurement, error) {
 		r := tool.Run(context.Background(), tool.Command{Program: "sh", Args: []string{"-c", "setsid sleep 7654321 >/dev/null 2>&1 & sleep 0.1"}, Dir: env.Dir, Scratch: env.Scratch})
 		return &result.Measurement{Stderr: r.Stderr}, r.Err
+	},
+	// boast measures more than is read.
+	"boast": func(context.Context, workload.Env) (*result.Measurement, error) {
+		m := &result.Measurement{}
+		for range result.MaxEngineResult >> 14 {
+			m.Notes = append(m.Notes, strings.Repeat("x", 32<<10))
+		}
+		return m, nil
 	},
 	"garbage": tamper(func(f *os.File) { _, _ = f.WriteString("not a length, and no JSON either, but long enough") }),
 	"flood":   tamper(func(f *os.File) { _, _ = f.Write([]byte{255, 255, 255, 255, 255, 255, 255, 255}) }),
@@ -152,6 +182,25 @@ func look(ctx context.Context, env workload.Env) (*result.Measurement, error) {
 			m.Stderr += name + "\n"
 			_ = os.Remove(name)
 		}
+	}
+	return m, err
+}
+
+// peek returns which devices and processes it sees, and what comes of opening a device node.
+func peek(_ context.Context, env workload.Env) (*result.Measurement, error) {
+	m := &result.Measurement{}
+	for _, pattern := range []string{"/dev/*", "/proc/[0-9]*"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			return nil, err
+		}
+		m.Notes = append(m.Notes, strings.Join(names, " "))
+	}
+	_, err := os.Open(env.Workload.Name)
+	m.Stderr = fmt.Sprint(err)
+	null, err := os.OpenFile("/dev/null", os.O_RDWR, 0)
+	if err == nil {
+		_, err = null.WriteString("x")
 	}
 	return m, err
 }

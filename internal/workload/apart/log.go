@@ -31,6 +31,8 @@ type logReader struct {
 
 	mu   sync.Mutex
 	said []byte
+	// fatal is the first line with which a Go program says why it ends at once.
+	fatal string
 }
 
 func newLogReader(ctx context.Context, from *os.File, log *slog.Logger) *logReader {
@@ -48,8 +50,13 @@ func (l *logReader) copy(ctx context.Context) {
 	r := bufio.NewReaderSize(l.from, maxLine)
 	for left := maxLog; ; {
 		line, err := r.ReadSlice('\n') // a longer line comes in pieces
-		if left -= len(line); left > 0 && len(line) > 0 {
-			l.pass(ctx, strings.TrimRight(string(line), "\n"))
+		text := strings.TrimRight(string(line), "\n")
+		switch left -= len(line); {
+		case len(line) == 0:
+		case left > 0:
+			l.pass(ctx, text)
+		case !json.Valid(line):
+			l.keep(text)
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return
@@ -83,13 +90,21 @@ func (l *logReader) pass(ctx context.Context, line string) {
 func (l *logReader) keep(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.fatal == "" && (strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")) {
+		l.fatal = line
+	}
 	l.said = append(append(l.said, line...), '\n')
 	l.said = l.said[max(0, len(l.said)-maxWords):]
 }
 
+// words are the line that says why the process ended at once, if there is one: what follows
+// it is a trace. Otherwise they are what it printed last.
 func (l *logReader) words() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.fatal != "" {
+		return l.fatal
+	}
 	return string(l.said)
 }
 

@@ -249,16 +249,115 @@ func TestADeviceIsOpenedByItsOwnNode(t *testing.T) {
 	}
 }
 
+// An engine sees no process of the node, even if the runner does, and opens no device node
+// that stands open to everybody.
+func TestAnEngineSeesNeitherProcessesNorDevicesOfTheNode(t *testing.T) {
+	o := newOutside(t)
+	open := filepath.Join(o.dir, "node")
+	if err := plants["a node of a device"](o, open); err != nil {
+		t.Fatal(err)
+	}
+	env := newEnv(t, nil)
+	env.Workload.Name = open
+	m, err := runs(t.Context(), t, "peek", env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "/dev/fd /dev/full /dev/null /dev/random /dev/stderr /dev/stdin /dev/stdout /dev/urandom /dev/zero"; m.Notes[0] != want {
+		t.Errorf("its devices are %s", m.Notes[0])
+	}
+	if m.Notes[1] != "/proc/1" {
+		t.Errorf("its processes are %s", m.Notes[1])
+	}
+	if !strings.Contains(m.Stderr, "permission denied") {
+		t.Errorf("opening a node of a device gives %s", m.Stderr)
+	}
+}
+
+// fio may not drop a device's page cache between groups of jobs, and the figures do not go out
+// without a word.
+func TestBufferedJobsOfADeviceSayThatTheCacheWasNotDropped(t *testing.T) {
+	for direct, want := range map[string]bool{"0": true, "1": false} {
+		env := newEnv(t, slog.New(slog.DiscardHandler))
+		_ = env.Opened.Close()
+		env.Dir, env.Opened, env.Device, env.Target.Mode = "", nil, devicetest.Loop(t, 8<<20), trial.Block
+		jobs := "[global]\nioengine=psync\nbs=64k\nsize=4m\ndirect=" + direct + "\n[w]\nrw=write\n[r]\nstonewall\nrw=read\n"
+		config, err := json.Marshal(map[string]string{"jobFile": jobs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		env.Workload.Engine, env.Workload.Config = "fio", config
+		env.Trial = trial.Trial{ID: "w.r001", Workload: "w", Repeat: 1}
+		m, err := Engine{engines["fio"].engine}.Run(t.Context(), env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := slices.ContainsFunc(m.Notes, func(n string) bool { return strings.Contains(n, "page cache") }); said != want {
+			t.Errorf("direct=%s: the notes are %q, and fio printed %q", direct, m.Notes, m.Stderr)
+		}
+	}
+}
+
+// On a file system that is frozen, whoever writes waits in the kernel and cannot be killed.
+func TestAProcessThatCannotBeKilledIsSaidToBeStuck(t *testing.T) {
+	t.Parallel()
+	dir, _ := devicetest.Filesystem(t, "ext4", 64<<20)
+	env := newEnv(t, nil)
+	_ = env.Opened.Close()
+	env.Dir = filepath.Join(dir, "run")
+	err := os.Mkdir(env.Dir, 0o700)
+	if err == nil {
+		env.Opened, err = os.Open(env.Dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	freezer, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const freeze, thaw = 0xC0045877, 0xC0045878 // FIFREEZE, FITHAW
+	t.Cleanup(func() {
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, freezer.Fd(), thaw, 0); errno != 0 {
+			t.Errorf("thaw: %v", errno)
+		}
+		_ = env.Opened.Close()
+		_ = freezer.Close()
+		waitFor(t, "the process to be gone", func() bool { return len(processes(program+" "+Command+" write")) == 0 })
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	begun(t, env, func() {
+		_, _, _ = unix.Syscall(unix.SYS_IOCTL, freezer.Fd(), freeze, 0) // thaw fails if this does
+		cancel()
+	})
+	if _, err := runs(ctx, t, "write", env); !errors.Is(err, ErrStuck) || !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "did not end within") {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// Seccomp profiles from before mount_setattr answer EPERM.
+func TestWithoutMountSetattrMountsAreTakenOneAtATime(t *testing.T) {
+	each := errors.New("each")
+	for err, want := range map[error]error{unix.ENOSYS: each, unix.EPERM: each, unix.EINVAL: unix.EINVAL, nil: nil} {
+		if got := readOnlyOr(err, func() error { return each }); !errors.Is(got, want) {
+			t.Errorf("%v gives %v, want %v", err, got, want)
+		}
+	}
+}
+
 // Kernels before 5.12 make mounts read-only one at a time.
 func TestMountsAreReadOnlyOneAtATime(t *testing.T) {
 	dir := t.TempDir()
+	if err := unix.Mknod(filepath.Join(dir, "node"), unix.S_IFCHR|0o600, int(unix.Mkdev(1, 3))); err != nil {
+		t.Fatal(err)
+	}
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv(asOld, dir)
 	out := devicetest.Run(t, "unshare", "--mount", "--propagation", "private", exe)
-	if !strings.Contains(out, "read-only file system") {
+	if !strings.Contains(out, "read-only file system <nil>") || !strings.Contains(out, "then open "+filepath.Join(dir, "node")+": permission denied") {
 		t.Errorf("it says %q", out)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "here"), nil, 0o600); err != nil {

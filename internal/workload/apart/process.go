@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"storagebench.io/storagebench/internal/workload"
 	"storagebench.io/storagebench/internal/workload/tool"
 )
 
@@ -24,12 +25,60 @@ const (
 	killWait = 10 * time.Second
 	// drainWait is how long what an ended process wrote may take to be read.
 	drainWait = time.Second
+
+	// StopLimit bounds how long an engine takes to end once its context has ended.
+	StopLimit = stopWait + killWait + drainWait
 )
 
 var (
 	errKilled = errors.New("it was killed")
-	errStuck  = fmt.Errorf("it did not end within %s of being killed; see whether the storage still answers", killWait)
+
+	// ErrStuck reports that an engine's process cannot be killed, as it waits for storage in
+	// the kernel. It may still write to the target.
+	ErrStuck = fmt.Errorf("its process did not end within %s of being killed; see whether the storage still answers", killWait)
 )
+
+// Interrupted is an engine that was stopped because its context had ended.
+type Interrupted struct {
+	// Cause is the context's error.
+	Cause error
+	// Stuck reports that the engine's process did not end.
+	Stuck bool
+	// Words are the last that it printed beside its log.
+	Words string
+}
+
+// Error gives the cause and what is known of the process.
+func (e *Interrupted) Error() string { return e.Cause.Error() + e.Detail() }
+
+// Detail is what is known of the process, to be put after another message; empty if it ended
+// without a word.
+func (e *Interrupted) Detail() string {
+	detail := ""
+	if e.Stuck {
+		detail = "; " + ErrStuck.Error()
+	}
+	if e.Words != "" {
+		detail += "; it printed: " + e.Words
+	}
+	return detail
+}
+
+// Unwrap returns the cause, and ErrStuck if the process is.
+func (e *Interrupted) Unwrap() []error {
+	if e.Stuck {
+		return []error{e.Cause, ErrStuck}
+	}
+	return []error{e.Cause}
+}
+
+func (p *process) interrupted(cause, err error) error {
+	i := &Interrupted{Cause: cause, Stuck: errors.Is(err, ErrStuck)}
+	if words := p.words(); words != "" {
+		i.Words = workload.LastWords(words)
+	}
+	return i
+}
 
 // process is that of an engine.
 type process struct {
@@ -182,7 +231,7 @@ func (p *process) end(err error) error {
 	p.log.close()
 	switch {
 	case !ended:
-		return errStuck
+		return ErrStuck
 	case errors.Is(err, errNoResult) && !byUs:
 		return howEnded(p.err)
 	default:
@@ -211,5 +260,5 @@ func (p *process) wait(limit time.Duration) (ended bool) {
 	}
 }
 
-// words are what the process last said that was no message of a log.
+// words are what the process printed last beside its log, or why it ended at once.
 func (p *process) words() string { return p.log.words() }

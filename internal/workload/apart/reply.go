@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -30,7 +31,11 @@ type reply struct {
 func writeReply(w io.Writer, document result.EngineResult, raw []byte) error {
 	text, err := json.Marshal(document)
 	if err == nil && len(text) > result.MaxEngineResult {
-		err = fmt.Errorf("the result has %d bytes, and at most %d are read", len(text), result.MaxEngineResult)
+		err = &trial.Failure{
+			Class:   reason.LimitExceeded,
+			Message: fmt.Sprintf("the engine's result has %d bytes, the limit is %d", len(text), result.MaxEngineResult),
+			Remedy:  "split the workload: use fewer jobs, clones or sizes in each",
+		}
 	}
 	if err != nil {
 		document.Measurement, document.Failure = nil, trial.AsFailure(err)

@@ -1,6 +1,9 @@
 package fio
 
 import (
+	"regexp"
+	"slices"
+
 	"storagebench.io/storagebench/internal/device"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
@@ -28,4 +31,18 @@ func probeDirect(env workload.Env, jobs []job) *result.DirectIO {
 		d.Evidence += "; some of the jobs do not ask for it"
 	}
 	return d
+}
+
+// bypassed is what fio prints if the kernel does not let it drop a device's page cache.
+var bypassed = regexp.MustCompile(`Cache flush bypassed|cache invalidation of \S+ failed`)
+
+// cacheNotes says that buffered reads of a device may have come from memory. fio has no
+// privilege to drop the device's page cache before each job; the runner does so once, before
+// fio starts.
+func cacheNotes(env workload.Env, jobs []job, messages string) []string {
+	buffered := func(j job) bool { return !j.direct() }
+	if env.Target.Mode != trial.Block || !slices.ContainsFunc(jobs, buffered) || !bypassed.MatchString(messages) {
+		return nil
+	}
+	return []string{"fio may not drop the device's page cache: it was dropped before the trial, but not before jobs that begin later (stonewall, loops). With direct=0 these may have read from memory what was written or read before"}
 }

@@ -105,6 +105,7 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 	m.DirectIO = direct
 	m.Command, m.Input, m.RawOutput = inv.argv, jobFile, inv.output
 	m.Stderr = said(messages, inv.stderr)
+	m.Notes = append(m.Notes, cacheNotes(env, jobs, m.Stderr)...)
 	if err := diagnose(env, jobs, endingOf(inv.err, d, m.Stderr)); err != nil {
 		return m, err
 	}
