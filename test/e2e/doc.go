@@ -20,6 +20,10 @@
 // test/zfs wait for it too (package test/turns). A test without t.Parallel runs before
 // those with it, one after the other.
 //
+// A test that injects a fault calls l.met when the fault is over, which counts it and watches the
+// benchmark in the background: the test fails if, a minute later, the benchmark has neither ended
+// nor says what it waits for.
+//
 // The machine may be small and busy: a test waits for a condition and never for a time,
 // and asserts nothing about how fast something was. It checks that it leaves nothing
 // (l.nothingLeft).

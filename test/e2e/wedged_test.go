@@ -24,6 +24,9 @@ import (
 	"storagebench.io/storagebench/test/faults"
 )
 
+// watchEvery is how often a benchmark is looked at that has met a fault: many are at a time.
+const watchEvery = 2 * time.Second
+
 // met counts a fault that a benchmark has met, and that is over, and watches the benchmark.
 func (l *lab) met(what string, b *v1alpha1.StorageBenchmark) {
 	l.t.Helper()
@@ -40,7 +43,7 @@ func (l *lab) notWedged(b *v1alpha1.StorageBenchmark) {
 	}
 	// The test's own context ends before its cleanups, which wait for the verdict.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.ctx), time.Hour)
-	w := faults.NewWatch(ctx, patience.Every, l.observe(b).look)
+	w := faults.NewWatch(ctx, watchEvery, l.observe(b).look)
 	if l.watches == nil {
 		l.watches = map[types.UID]*faults.Watch{}
 	}

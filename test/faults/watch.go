@@ -16,6 +16,7 @@ const (
 // End is how a benchmark has ended.
 type End int
 
+// Ways to end: a benchmark that has finished or failed can still be deleted, and is Gone then.
 const (
 	Underway End = iota
 	Finished
