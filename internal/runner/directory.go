@@ -16,27 +16,29 @@ import (
 	"storagebench.io/storagebench/internal/workload/apart"
 )
 
-// directoryPrefix begins the name of every directory that a run makes on a target.
+// directoryPrefix is the prefix of the names of all directories that runs make on targets.
 const directoryPrefix = ".storagebench-"
 
-// benchmarkPrefix begins the names of a benchmark's directories. What follows is the run
-// and a suffix: neither holds a dot, and nor does a namespace, so that the name of a
-// benchmark, which can, is what is between.
+// benchmarkPrefix is the prefix of the names of a benchmark's directories. The run and a suffix
+// follow. Only the benchmark's name can contain dots, so the names of two benchmarks never
+// have the same prefix.
 func benchmarkPrefix(b trial.Benchmark) string {
 	return directoryPrefix + b.Namespace + "." + b.Name + "."
 }
 
 const suffixBytes = 8
 
-// newSuffix ends the name of a directory, so that nobody can make it before.
+// newSuffix returns a random end for the name of a directory, so that nobody can make that
+// directory in advance.
 func newSuffix() string {
 	b := make([]byte, suffixBytes)
 	_, _ = rand.Read(b) // never fails
 	return hex.EncodeToString(b)
 }
 
-// directory is the one that an attempt makes on its target. It is held open and locked, and
-// all that is done to it is done to what is open: its name may be somebody else's by then.
+// directory is the directory that an attempt makes on its target. The attempt keeps it open
+// and locked, and always uses the open directory: somebody may have put another one in its
+// place under its name.
 type directory struct {
 	*os.File
 	root *os.File
@@ -111,10 +113,10 @@ func (d *directory) remove() error {
 	return removeEmpty(d.root, d.name)
 }
 
-// Close closes the directory, which nobody locks then.
+// Close closes the directory and releases its lock.
 func (d *directory) Close() error { return errors.Join(d.File.Close(), d.root.Close()) }
 
-// checkOwn refuses a directory that somebody else has made.
+// checkOwn refuses a directory that does not belong to one of the owners alone.
 func checkOwn(f *os.File, owners ...int) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -129,8 +131,8 @@ func checkOwn(f *os.File, owners ...int) error {
 
 var errInUse = errors.New("in use by another worker of the same run")
 
-// lock keeps two workers out of one directory, and says which is in use. A file system
-// without locks has to do without.
+// lock keeps two workers from using one directory. On a file system without locks it does
+// nothing.
 func lock(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -147,8 +149,9 @@ const (
 )
 
 // removeStale removes what earlier attempts and runs of this benchmark have left in root
-// when they were killed. It fails if one of this run is still there; those of other runs
-// are left alone then, as is what is not ours. What is behind maxNames stays.
+// when they were killed. It fails if another worker still uses a directory of this run. It
+// leaves the directories of other runs that are in use, everything that is not ours, and
+// what comes after maxNames names.
 func removeStale(root *os.File, p *trial.Plan) error {
 	prefix := benchmarkPrefix(p.Benchmark)
 	var stale []string // removing changes what is read next
@@ -182,7 +185,7 @@ func removeStale(root *os.File, p *trial.Plan) error {
 
 func removeIfStale(root *os.File, name string) error {
 	var err error
-	// What cannot be opened is not a directory, or not for us.
+	// Skip what cannot be opened: it is no directory, or we may not enter it.
 	if f, closed := nofollow.OpenIn(root, name); closed == nil {
 		if checkOwn(f, os.Geteuid(), apart.Owner()) == nil {
 			err = removeOpen(f, root, name)
@@ -203,7 +206,7 @@ func removeOpen(f, root *os.File, name string) error {
 	return removeEmpty(root, name)
 }
 
-// openRoot opens an open directory for functions that do not leave it.
+// openRoot returns an os.Root for an open directory.
 func openRoot(f *os.File) (*os.Root, error) {
 	return os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
 }
@@ -227,8 +230,8 @@ func empty(f *os.File) error {
 	return err
 }
 
-// removeEmpty removes a directory that is empty. If another one has its name by now, that
-// stays, unless it is empty too.
+// removeEmpty removes an empty directory. If another directory has its name by now, it removes
+// that one if it is empty, and fails otherwise.
 func removeEmpty(root *os.File, name string) error {
 	at, err := openRoot(root)
 	if err != nil {

@@ -5,23 +5,21 @@
 // objects. Out: one document for each trial, the tools' own output, a summary of
 // the worker, and a Receipt.
 //
-//  1. What earlier attempts of this worker stored is read back and reused: a
-//     stored trial is never run again.
-//  2. The attempt is put on record in the worker's summary, so that one that is
-//     killed is known of.
-//  3. The target is opened: on a file system a directory is made that is this
-//     attempt's own, and those that earlier ones left are removed; a block device
-//     is claimed, if it is free and holds nothing.
-//  4. For each trial: the workload is prepared if it is its first in this
-//     attempt; it runs, with the runner itself idle; its document is written to
-//     the spool, and then uploaded. Uploads never overlap a trial. A workload that
-//     fails is recorded and left out from then on; the others go on.
-//  5. The directory is removed from the target.
-//  6. What is still in the spool is uploaded, however often it takes, until the
-//     deadline; then the summary.
+//  1. Read what earlier attempts of this worker stored. A stored trial never runs again.
+//  2. Record the attempt in the worker's summary, so that an attempt that is killed
+//     leaves a trace.
+//  3. Open the target. On a file system, remove the directories that earlier attempts left,
+//     and make a new one for this attempt. Claim a block device if it is free and empty.
+//  4. For each trial: prepare the workload if this is its first trial in this attempt; run
+//     it while the runner itself is idle; write its document to the spool, and upload it.
+//     Uploads never overlap a trial. If a workload fails, record that and skip its
+//     remaining trials; the other workloads continue.
+//  5. Remove the directory from the target.
+//  6. Upload what is still in the spool, with retries until the deadline, and then the
+//     summary.
 //
-// If the process is stopped, the trial in progress is forgotten and the rest is
-// kept; if it is killed, the same, as far as it was uploaded or the spool
-// survives. A trial's document is uploaded after its raw output, so that a trial
-// that is found stored is complete.
+// If the process is stopped, the current trial is lost and the others are kept. If it is
+// killed, it also loses what was not uploaded, unless the spool survives. A trial's raw
+// output is uploaded before its document, so that a trial whose document is stored is
+// complete.
 package runner

@@ -13,7 +13,7 @@ import (
 	"storagebench.io/storagebench/internal/workload"
 )
 
-// Engines finds the engine of a workload.
+// Engines finds engines by name.
 type Engines interface {
 	Engine(name string) (workload.Engine, error)
 	Tools(ctx context.Context) map[string]string
@@ -34,7 +34,7 @@ func (SystemClock) Now() time.Time { return time.Now() }
 // After waits.
 func (SystemClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
-// Options are what a worker is given.
+// Options configure a worker.
 type Options struct {
 	Plan   *trial.Plan
 	Worker string
@@ -53,8 +53,8 @@ type Options struct {
 	// StopGrace is how long a worker that is stopped may take to upload what it has; 0: 15s,
 	// which is part of StopLimit.
 	StopGrace time.Duration
-	// TrialGrace is how much longer than expected a trial may take; 0: 15m. One of which
-	// nobody knows how long it takes has until the worker's deadline.
+	// TrialGrace is how much longer than expected a trial may take; 0: 15m. A trial whose
+	// duration is unknown may take until the worker's deadline.
 	TrialGrace time.Duration
 	// Version of storagebench, for the record.
 	Version string
@@ -64,14 +64,14 @@ type Options struct {
 	Journal string
 	// Host reads and writes settings.
 	Host tunable.Host
-	// Hook is told each step of the journal, for tests that end the process there; may
+	// Hook is called at each step of the journal, for tests that end the process there; may
 	// be nil.
 	Hook func(journal.Step)
 
 	System device.System
 	Clock  Clock
 	Log    *slog.Logger
-	// Progress is told what happens; may be nil.
+	// Progress is called with each event; may be nil.
 	Progress func(Event)
 }
 

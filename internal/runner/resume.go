@@ -11,8 +11,8 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// resume reads what earlier attempts stored. A summary is stored at the start of
-// each, so that without one nothing else needs to be looked for.
+// resume reads what earlier attempts stored. Each attempt stores a summary when it starts, so
+// if there is no summary, there are no trials either.
 func (w *worker) resume(ctx context.Context) error {
 	if err := w.uploads.recover(ctx); err != nil {
 		return err
@@ -57,14 +57,14 @@ func (w *worker) earlier(ctx context.Context) (*result.WorkerSummary, error) {
 		err = s.CheckWorker(w.Plan, w.worker)
 	}
 	if err != nil {
-		// What it tells of is asked for trial by trial; only the attempts before are lost.
+		// Each trial is read from the store by itself. Only the list of attempts is lost.
 		w.Log.Warn("summary of an earlier attempt rejected", "error", err)
 		return result.NewWorkerSummary(w.Plan, w.worker), nil
 	}
 	return s, nil
 }
 
-// stored returns a trial's document if it is in the store and of this run.
+// stored returns a trial's document if the store has it and it belongs to this run.
 func (w *worker) stored(ctx context.Context, t trial.Trial) (*result.Trial, result.Object, error) {
 	key := w.keys.Trial(w.worker.Name, t.ID)
 	body, err := w.uploads.get(ctx, key, result.MaxTrial)
@@ -83,16 +83,16 @@ func (w *worker) stored(ctx context.Context, t trial.Trial) (*result.Trial, resu
 		return nil, result.Object{}, nil
 	}
 	if !d.BelongsTo(w.Plan, w.worker, t) {
-		w.Log.Warn("a stored trial is another run's and is run again", "trial", t.ID, "run", d.Run)
+		w.Log.Warn("a stored trial belongs to another run and is run again", "trial", t.ID, "run", d.Run)
 		return nil, result.Object{}, nil
 	}
 	return d, result.Object{Key: key, Bytes: len(body), Digest: trial.Digest(body)}, nil
 }
 
-// keptAttempts bounds the list in the summary. The first ones go.
+// keptAttempts bounds the list of attempts in the summary. The oldest are dropped.
 const keptAttempts = 100
 
-// announce puts the attempt on record before it measures anything.
+// announce records the attempt in the store before it measures anything.
 func (w *worker) announce(ctx context.Context) error {
 	host, err := os.Hostname()
 	if err != nil {
@@ -120,5 +120,5 @@ func (w *worker) storeSummary(ctx context.Context) error {
 	if _, err := w.uploads.add(ctx, w.keys.WorkerSummary(w.worker.Name), body); err != nil {
 		return err
 	}
-	return w.uploads.patient(ctx)
+	return w.uploads.waitForStore(ctx)
 }

@@ -20,9 +20,9 @@ import (
 var errTimedOut = errors.New("the timeout has passed")
 
 const (
-	// finishGrace is for storing what was measured when the deadline has passed.
+	// finishGrace is how long a worker may take to upload its results after the deadline.
 	finishGrace = time.Minute
-	// stopGrace is the same when the process is stopped.
+	// stopGrace is how long it may take when the process is stopped.
 	stopGrace = 15 * time.Second
 	// restoreGrace is what restoring the settings of a trial and marking its device usually
 	// take, and more. If they take longer, the worker is killed, and its successor or a
@@ -68,9 +68,10 @@ type worker struct {
 	// attempt counts the Pods of this worker, from 1.
 	attempt int
 	uploads *uploader
-	// prepared are workloads.
+	// prepared has the names of the workloads that are prepared.
 	prepared map[string]bool
-	failed   map[trial.Cell]bool
+	// failed has the workloads and variants whose remaining trials are skipped.
+	failed map[trial.Cell]bool
 }
 
 func newWorker(o Options) (*worker, error) {
@@ -95,8 +96,8 @@ func newWorker(o Options) (*worker, error) {
 	}, nil
 }
 
-// measure runs every trial that is not stored yet, and says whether every setting of
-// the node is what it was before.
+// measure runs every trial that is not stored yet, and reports whether every setting of the
+// node has its old value.
 func (w *worker) measure(ctx context.Context) (restored bool, err error) {
 	if w.target.Mode == trial.Block {
 		if err := device.CheckBlock(w.TargetPath, targetField(w.target)); err != nil {
@@ -126,7 +127,7 @@ func (w *worker) measureAll(ctx context.Context, tuning *tuning) error {
 	}
 	claimed := w.target.Mode == trial.Block && w.claimedBefore()
 	if len(w.summary.Trials) == len(w.Plan.Trials) && w.target.Mode == trial.Block && (w.target.Generated || !claimed) {
-		return nil // a directory has yet to be removed, a device to be marked
+		return nil // on a file system, an earlier directory may have to be removed
 	}
 	target, err := openTarget(ctx, w.Plan, w.target, w.TargetPath, claimed)
 	if err != nil {
@@ -136,8 +137,9 @@ func (w *worker) measureAll(ctx context.Context, tuning *tuning) error {
 		err = w.trials(ctx, target, tuning)
 	}
 	if errors.Is(err, apart.ErrStuck) {
-		// Storage that does not answer would hold this process too. What is open is closed
-		// when it ends, and a successor removes the files.
+		// Closing the target would block this process too, because the storage does not
+		// answer. The kernel closes it when the process ends, and a successor removes the
+		// files.
 		return w.explain(ctx, err)
 	}
 	closeErr := target.close(w.keepFiles(ctx))
@@ -152,9 +154,9 @@ func (w *worker) owner() journal.Owner {
 	return journal.Owner{Namespace: w.Plan.Benchmark.Namespace, Name: w.Plan.Benchmark.Name, Run: w.Plan.Run, Worker: w.worker.Name}
 }
 
-// keepFiles reports whether the files of this attempt may stay: it is stopped, for which
-// there is little time, and the volume is the run's own. A successor removes them. On any
-// other volume nothing is left.
+// keepFiles reports whether this attempt leaves its files behind. It does so only if it is
+// stopped, when there is little time, and the volume was made for the run: its successor
+// removes the files, or they are deleted with the volume.
 func (w *worker) keepFiles(ctx context.Context) bool {
 	stopped := ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTimedOut)
 	return stopped && w.target.Generated
@@ -174,18 +176,18 @@ func (w *worker) trials(ctx context.Context, target *target, tuning *tuning) err
 		if err != nil {
 			return err
 		}
-		if err := w.keep(ctx, document, raw); err != nil {
+		if err := w.saveTrial(ctx, document, raw); err != nil {
 			return err
 		}
 		if f := document.Failure; f != nil && f.Class == reason.TunablesNotRestored {
-			return f // the node is not as it was, and nothing more is done to it
+			return f // the node is still changed, so nothing more is measured there
 		}
 	}
 	return nil
 }
 
-// keep writes a trial's document to the spool and uploads it if the store is there.
-func (w *worker) keep(ctx context.Context, d *result.Trial, raw []byte) error {
+// saveTrial writes a trial's document to the spool, and uploads it if the store is reachable.
+func (w *worker) saveTrial(ctx context.Context, d *result.Trial, raw []byte) error {
 	if len(raw) > 0 {
 		object, err := w.uploads.add(ctx, w.keys.Raw(w.worker.Name, d.Trial.ID), raw)
 		if err != nil {
@@ -208,7 +210,7 @@ func (w *worker) keep(ctx context.Context, d *result.Trial, raw []byte) error {
 	return w.uploads.attempt(ctx)
 }
 
-// finish uploads what is left and the summary, and returns the summary's digest.
+// finish uploads what is still in the spool and the summary, and returns the summary's digest.
 func (w *worker) finish(ctx context.Context) (string, error) {
 	limit := finishGrace
 	if w.Timeout > 0 {
@@ -234,8 +236,8 @@ func (w *worker) finish(ctx context.Context) (string, error) {
 	return object.Digest, w.uploads.drain(ctx)
 }
 
-// explain turns the end of a context into what ended it. A node that is not as it was comes
-// first.
+// explain returns why ctx ended as a failure, if it ended. If the node is still changed, that
+// comes first.
 func (w *worker) explain(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// encode writes a document for people and programs: indented, unless it has more than
-// limit bytes then. One that has more anyway is an error, as nobody would read it.
+// encode returns a document's JSON, indented if that has fewer than limit bytes. A document
+// that is too large without indentation is errTooLarge, because nobody would read it.
 func encode(document any, limit int) ([]byte, error) {
 	b, err := json.MarshalIndent(document, "", " ")
 	if err == nil && len(b) >= limit {
@@ -28,16 +28,16 @@ func encode(document any, limit int) ([]byte, error) {
 
 var errTooLarge = errors.New("the document is too large")
 
-// encodeTrial writes a trial's document. If it is too large, the histograms of its parts
-// are left out: those of the trial as a whole are there. If it is still too large, the trial
-// has failed, and the document says so.
+// encodeTrial returns a trial's document. If it is too large, it leaves out the histograms of
+// the parts; those of the whole trial stay. If it is still too large, the trial fails, and
+// the document says only that.
 func encodeTrial(d *result.Trial) ([]byte, error) {
 	b, err := encode(d, result.MaxTrial)
 	if errors.Is(err, errTooLarge) && len(d.Parts) > 0 {
 		for i := range d.Parts {
 			d.Parts[i].Histograms = nil
 		}
-		d.Notes = append(d.Notes, "the histograms of the parts were left out, as the document would have been too large")
+		d.Notes = append(d.Notes, "the histograms of the parts are left out because the document would be too large")
 		b, err = encode(d, result.MaxTrial)
 	}
 	if !errors.Is(err, errTooLarge) {

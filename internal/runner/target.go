@@ -24,7 +24,7 @@ type target struct {
 	spec      trial.Target
 }
 
-// dir is the path of the directory, if there is one.
+// dir returns the path of the directory, or "" for a device.
 func (t *target) dir() string {
 	if t.directory == nil {
 		return ""
@@ -32,7 +32,8 @@ func (t *target) dir() string {
 	return t.directory.Name()
 }
 
-// opened is the directory itself, whatever stands at its path by now.
+// opened returns the open directory, which may no longer be the one at its path, or nil for a
+// device.
 func (t *target) opened() *os.File {
 	if t.directory == nil {
 		return nil
@@ -44,10 +45,10 @@ func openTarget(ctx context.Context, p *trial.Plan, spec trial.Target, path stri
 	if spec.Mode != trial.Block {
 		return openDirectory(p, spec, path)
 	}
-	// Engines see the real path, whose name has no surprises.
+	// Engines get the path without symbolic links.
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return nil, unusable(spec, err.Error(), "see that the path exists on the node", err)
+		return nil, unusable(spec, err.Error(), "make sure that the path exists on the node", err)
 	}
 	history := device.Foreign
 	switch {
@@ -64,17 +65,17 @@ func openTarget(ctx context.Context, p *trial.Plan, spec trial.Target, path stri
 }
 
 // openDirectory makes the attempt's directory, and removes those that earlier attempts of
-// the same benchmark have left. A directory that is there before is never used: who may
-// write beside it could have made it.
+// the same benchmark left. It never uses an existing directory: anybody who may write to the
+// target could have made it.
 func openDirectory(p *trial.Plan, spec trial.Target, path string) (*target, error) {
 	root, err := nofollow.Open(path)
 	switch {
 	case errors.Is(err, os.ErrPermission):
 		return nil, notWritable(spec, path, err)
 	case errors.Is(err, nofollow.ErrLink):
-		return nil, unusable(spec, err.Error(), "name the directory that the link leads to", err)
+		return nil, unusable(spec, err.Error(), "use the directory that the link points to", err)
 	case err != nil:
-		return nil, unusable(spec, err.Error(), "see that the path exists on the node", err)
+		return nil, unusable(spec, err.Error(), "make sure that the path exists on the node", err)
 	}
 	if err := removeStale(root, p); errors.Is(err, errInUse) {
 		return nil, unusable(spec, err.Error(), "wait until it has ended", errors.Join(err, root.Close()))
@@ -92,10 +93,10 @@ func openDirectory(p *trial.Plan, spec trial.Target, path string) (*target, erro
 	if errors.Is(err, os.ErrPermission) {
 		return nil, notWritable(spec, path, err)
 	}
-	return nil, unusable(spec, "no directory can be made on it: "+err.Error(), "see that it is mounted read-write and that the worker's user may write there", err)
+	return nil, unusable(spec, "cannot make a directory on it: "+err.Error(), "make sure that it is mounted read-write and that the worker's user may write there", err)
 }
 
-// notWritable says whose the directory is, and as whom the worker has tried.
+// notWritable returns a failure that names the directory's owner and the worker's user.
 func notWritable(spec trial.Target, path string, err error) error {
 	message := fmt.Sprintf("user %d may not write to it: %v", os.Geteuid(), err)
 	owner := 0
@@ -124,7 +125,7 @@ func (t *target) close(keep bool) error {
 		err = t.directory.remove()
 	}
 	if err := errors.Join(err, t.closer.Close()); err != nil {
-		return unusable(t.spec, "the run's files could not be removed: "+err.Error(), "remove "+t.dir()+" by hand", err)
+		return unusable(t.spec, "cannot remove the run's files: "+err.Error(), "remove "+t.dir()+" by hand", err)
 	}
 	return nil
 }
@@ -133,7 +134,7 @@ func unusable(spec trial.Target, message, remedy string, err error) error {
 	return &trial.Failure{Class: reason.TargetUnusable, Field: targetField(spec), Message: message, Remedy: remedy, Err: err}
 }
 
-// targetField is the field of the spec that says where the target is.
+// targetField returns the field of the spec that names the target.
 func targetField(t trial.Target) string {
 	leaf := map[trial.Source]string{
 		trial.StorageClass:          "storageClass.name",

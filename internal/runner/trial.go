@@ -21,9 +21,9 @@ import (
 	"storagebench.io/storagebench/internal/workload/apart"
 )
 
-// trial runs one trial and returns its document and its tool's output,
-// compressed. A workload that fails is a document too; an error means that the
-// worker as a whole cannot go on.
+// trial runs one trial and returns its document and its tool's output, compressed. If the
+// workload fails, the document says so. An error means that the whole worker cannot
+// continue.
 func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t trial.Trial, index int) (*result.Trial, []byte, error) {
 	work, ok := w.Plan.Workload(t.Workload)
 	if !ok {
@@ -42,7 +42,7 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 			return nil, nil, fmt.Errorf("runner: %w", err)
 		}
 	}
-	defer func() { _ = os.RemoveAll(env.Scratch) }() // it goes with the Pod otherwise
+	defer func() { _ = os.RemoveAll(env.Scratch) }() // what stays goes with the Pod
 
 	d := &result.Trial{
 		Schema: result.TrialSchema, Benchmark: w.Plan.Benchmark, Run: w.Plan.Run, Worker: w.worker, Trial: t,
@@ -51,14 +51,14 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 	var m *result.Measurement
 	err = w.prepare(ctx, engine, env, d.Trial, index)
 	if err == nil {
-		err = w.around(ctx, tuning, d, target.opened(), func() (err error) { m, err = w.execute(ctx, engine, env, d, index); return err })
+		err = w.withTunables(ctx, tuning, d, target.opened(), func() (err error) { m, err = w.execute(ctx, engine, env, d, index); return err })
 	}
 	d.EndedAt = w.Clock.Now()
-	if ctx.Err() != nil { // an interrupted trial is none
+	if ctx.Err() != nil { // an interrupted trial does not count
 		return nil, nil, errors.Join(notRestored(err), ctx.Err(), err)
 	}
 	if errors.Is(err, apart.ErrStuck) {
-		return nil, nil, err // it may still use the target, and no other trial would be alone there
+		return nil, nil, err // it may still write to the target during the next trial
 	}
 	if m != nil {
 		d.Measurement = *m
@@ -77,8 +77,8 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 	return d, raw, err
 }
 
-// notRestored returns the failure in err's chain that leaves the node changed, or nil: nothing
-// else that went wrong may hide it.
+// notRestored returns the failure in err's chain that says that the node is still changed, or
+// nil. No other error may hide it.
 func notRestored(err error) error {
 	if f, ok := errors.AsType[*trial.Failure](err); ok && f.Class == reason.TunablesNotRestored {
 		return f
@@ -86,8 +86,8 @@ func notRestored(err error) error {
 	return nil
 }
 
-// prepare prepares the workload if it is the first of its trials in this attempt,
-// whatever the variant: with the storage as it is.
+// prepare prepares the workload before its first trial in this attempt, whatever the variant.
+// No tunable is set then.
 func (w *worker) prepare(ctx context.Context, engine workload.Engine, env workload.Env, t trial.Trial, index int) error {
 	if w.prepared[t.Workload] {
 		return nil
@@ -101,10 +101,10 @@ func (w *worker) prepare(ctx context.Context, engine workload.Engine, env worklo
 	return nil
 }
 
-// execute runs a trial between two looks at the disks below.
+// execute runs a trial, and reads the counters of the disks below the target before and after.
 func (w *worker) execute(ctx context.Context, engine workload.Engine, env workload.Env, d *result.Trial, index int) (*result.Measurement, error) {
 	t := d.Trial
-	expected, _ := engine.Estimate(env.Workload.Config) // unknown is zero
+	expected, _ := engine.Estimate(env.Workload.Config) // 0 if the duration is unknown
 	w.report(Event{Step: Running, Trial: t, Index: index, Expected: expected.Duration})
 	if env.Device != "" {
 		if err := device.DropCache(env.Device); err != nil {
@@ -134,23 +134,24 @@ func (w *worker) execute(ctx context.Context, engine workload.Engine, env worklo
 	m.Metrics.Set("runner.cpu", result.Ratio, max(0, used).Seconds()/elapsed.Seconds())
 	switch unseen := errors.Join(beforeErr, afterErr); {
 	case unseen != nil:
-		m.Notes = append(m.Notes, "the devices underneath could not be watched: "+unseen.Error())
+		m.Notes = append(m.Notes, "cannot read the counters of the disks below the target: "+unseen.Error())
 	case len(disks.Names) > 0:
-		// Not the engine's own time: its process has a beginning and an end, too.
+		// The counters also cover the start and the end of the engine's process, which its
+		// own time does not.
 		maps.Copy(m.Metrics, before.Metrics(after, watched.Seconds()))
 	}
 	return m, err
 }
 
-// errHangs is the cause of a context that ended since its trial did not.
+// errHangs is the cause of a context that ended because its trial took too long.
 var errHangs = errors.New("the trial does not end")
 
-// trialGrace is for what comes before and after what a trial is expected to take: files
-// that are laid out, a sync at the end on a disk that is slow.
+// trialGrace is how much longer than expected a trial may take: it may lay out files first,
+// and sync to a slow disk at the end.
 const trialGrace = 15 * time.Minute
 
-// limitTrial bounds a trial whose duration is known: one that hangs must not take the time
-// of all others.
+// limitTrial bounds a trial whose duration is known, so that a trial that hangs does not use
+// up the time of all others.
 func (w *worker) limitTrial(ctx context.Context, expected time.Duration) (context.Context, context.CancelFunc) {
 	if expected <= 0 {
 		return context.WithCancel(ctx)
@@ -163,8 +164,8 @@ func hangs(env workload.Env, expected, elapsed time.Duration, err error) error {
 	engine := env.Workload.Engine
 	return &trial.Failure{
 		Class: reason.WorkloadFailed, Field: env.Field(engine), Workload: env.Workload.Name, Err: errors.Join(errHangs, err),
-		Message: fmt.Sprintf("%s was stopped after %s, as it did not end and its trial was expected to take %s", engine, elapsed.Round(time.Second), expected.Round(time.Second)) + interruption(err),
-		Remedy:  "see whether the storage answers, and use another ioengine if it does",
+		Message: fmt.Sprintf("%s was stopped after %s; its trial was expected to take %s", engine, elapsed.Round(time.Second), expected.Round(time.Second)) + interruption(err),
+		Remedy:  "check whether the storage still answers; if it does, use another ioengine",
 	}
 }
 
@@ -176,7 +177,7 @@ func interruption(err error) string {
 	return ""
 }
 
-// disks are the leaf disks below the target; none if they cannot be seen from here.
+// disks returns the leaf disks below the target, or none if this node does not show them.
 func (w *worker) disks() observe.Disks {
 	disks := observe.Disks{Root: w.System.Root}
 	if w.summary.Environment != nil {
@@ -187,8 +188,8 @@ func (w *worker) disks() observe.Disks {
 	return disks
 }
 
-// compress returns what is stored of a tool's output. One that is still larger
-// than a document may be is cut.
+// compress returns a tool's output as it is stored. It cuts the output if it is still too
+// large when compressed.
 func compress(raw []byte) ([]byte, error) {
 	if len(raw) == 0 {
 		return nil, nil

@@ -18,30 +18,30 @@ import (
 	"storagebench.io/storagebench/internal/tunable"
 )
 
-// settle is how long a trial waits after its settings were made: a queue that was
-// drained and frozen for a new scheduler fills again.
+// settle is how long a trial waits after its settings have changed, so that a queue that
+// was frozen for a new scheduler fills again.
 const settle = 500 * time.Millisecond
 
-// tuning makes the settings of variants and puts them back. A plan without tunables
-// has none.
+// tuning sets the tunables of variants and restores them. It is nil for a plan without
+// tunables.
 type tuning struct {
 	journal *journal.Journal
 	owner   journal.Owner
 	// place is what is under the target.
 	place tunable.Place
-	// assignments by variant.
+	// assignments of each variant.
 	assignments map[string][]tunable.Assignment
 }
 
-// openTuning takes the node's journal, restores what a worker before has left in it,
-// and finds out what the variants' settings come to on the target. Nothing is changed
-// before all of them are known to be permitted.
+// openTuning opens the node's journal, restores what an earlier worker left in it, and
+// resolves the variants' tunables for the target. It checks that all of them are permitted
+// before anything is changed.
 func (w *worker) openTuning(ctx context.Context) (t *tuning, err error) {
 	if !w.Plan.SetsTunables() {
 		return nil, nil
 	}
 	if w.Journal == "" {
-		return nil, &trial.Failure{Class: reason.InternalError, Field: "spec.variants", Message: "the worker was given no journal, and without one it changes no setting"}
+		return nil, &trial.Failure{Class: reason.InternalError, Field: "spec.variants", Message: "the worker has no journal, and without one it changes no setting"}
 	}
 	host := w.Host
 	host.System = w.System
@@ -73,14 +73,15 @@ func (w *worker) openTuning(ctx context.Context) (t *tuning, err error) {
 	return t, nil
 }
 
-// inVariant is a failure whose field, if it has one, is that of the variant.
+// inVariant returns err as a failure whose field is below the variant's.
 func inVariant(name string, err error) *trial.Failure {
 	f := trial.AsFailure(err)
 	f.Field = strings.TrimSuffix(fmt.Sprintf("spec.variants[%s].%s", name, f.Field), ".")
 	return f
 }
 
-// assign is what a variant's settings come to, each on what it may be set on.
+// assign resolves a variant's tunables to the devices, datasets and parameters that it sets,
+// and fails if one of them is not permitted.
 func assign(ctx context.Context, host tunable.Host, place tunable.Place, v trial.Variant) ([]tunable.Assignment, error) {
 	settings := make([]tunable.Setting, 0, len(v.Tunables))
 	for _, s := range v.Tunables {
@@ -103,17 +104,17 @@ func assign(ctx context.Context, host tunable.Host, place tunable.Place, v trial
 	return assignments, nil
 }
 
-// describe adds to the target's environment what only the node's own programs tell: the
-// disks of a ZFS pool. Without tunables a worker has not got the privileges to ask them.
+// describe adds the disks of a ZFS pool to the target's environment. Only the node's own
+// programs know them, and only a worker with tunables has the privileges to run those.
 func (t *tuning) describe(e *result.TargetEnvironment) {
 	if t != nil && len(e.Devices) == 0 && len(t.place.Leaves) > 0 {
 		e.Devices, e.DeviceNote = t.place.Leaves, t.place.DeviceNote
 	}
 }
 
-// around makes the settings of a trial's variant, calls run, and puts them back. What
-// it did goes into the document, also if run fails.
-func (w *worker) around(ctx context.Context, t *tuning, d *result.Trial, dir *os.File, run func() error) (err error) {
+// withTunables sets the tunables of a trial's variant, calls run, and restores them. It
+// records in the document what it did, even if run fails.
+func (w *worker) withTunables(ctx context.Context, t *tuning, d *result.Trial, dir *os.File, run func() error) (err error) {
 	if t == nil || len(t.assignments[d.Trial.Variant]) == 0 {
 		return run()
 	}
@@ -131,7 +132,7 @@ func (w *worker) around(ctx context.Context, t *tuning, d *result.Trial, dir *os
 		})
 	}
 	defer func() {
-		// What stops the trial must not stop this.
+		// The settings are restored even if the trial was stopped.
 		if restoreErr := t.restore(context.WithoutCancel(ctx), d); restoreErr != nil {
 			err = errors.Join(restoreErr, err)
 		}
@@ -148,8 +149,8 @@ func (w *worker) around(ctx context.Context, t *tuning, d *result.Trial, dir *os
 	return err
 }
 
-// drain brings to the disk what a trial has left in memory, before the next trial is
-// measured with other settings.
+// drain writes what a trial left in memory to the disk, before the next trial runs with
+// other settings.
 func drain(dir *os.File) error {
 	if err := unix.Syncfs(int(dir.Fd())); err != nil {
 		return fmt.Errorf("runner: syncfs %s: %w", dir.Name(), err)
@@ -157,7 +158,8 @@ func drain(dir *os.File) error {
 	return nil
 }
 
-// restore puts back what the journal holds and records it in the document, if any.
+// restore restores the settings in the journal. If d is not nil, it records there what became
+// of each.
 func (t *tuning) restore(ctx context.Context, d *result.Trial) error {
 	report := t.journal.Restore(ctx)
 	if d != nil {
@@ -176,11 +178,11 @@ func (t *tuning) restore(ctx context.Context, d *result.Trial) error {
 	}
 	return &trial.Failure{
 		Class: reason.TunablesNotRestored, Field: "spec.variants", Message: report.First(),
-		Remedy: "look at the node, and run there: storagebench restore (with --forget if it is to stay as it is)",
+		Remedy: "on the node, run storagebench restore to restore these settings, or storagebench restore --forget to keep them as they are",
 	}
 }
 
-// on is the device or dataset of a knob, or empty for the node.
+// on returns the device or dataset of a knob, or "" for a setting of the whole node.
 func on(k tunable.Knob) string {
 	switch {
 	case k.Device != nil:
@@ -192,7 +194,8 @@ func on(k tunable.Knob) string {
 	}
 }
 
-// close lets the journal go, and says whether there is nothing left in it.
+// close releases the journal and reports whether it is empty, which means that every setting
+// is restored.
 func (t *tuning) close() (restored bool, err error) {
 	if t == nil {
 		return true, nil

@@ -23,9 +23,9 @@ import (
 const (
 	// quickLimit bounds an upload between two trials.
 	quickLimit = 20 * time.Second
-	// patientLimit is how long a worker waits for a store at its start: a
-	// benchmark whose results cannot be stored is better not begun.
-	patientLimit = 5 * time.Minute
+	// storeLimit is how long a worker waits for a store when it starts. It does not begin a
+	// benchmark whose results it cannot store.
+	storeLimit = 5 * time.Minute
 )
 
 // uploader keeps objects in the spool, on disk, until they are in the store.
@@ -64,8 +64,8 @@ func (u *uploader) add(ctx context.Context, key string, body []byte) (result.Obj
 	return result.Object{Key: key, Bytes: len(body), Digest: trial.Digest(body)}, nil
 }
 
-// recover takes up what an earlier process left in the spool. A trial's document
-// was written after its raw output, and so is uploaded after it.
+// recover uploads what an earlier process left in the spool. A trial's raw output is uploaded
+// before its document.
 func (u *uploader) recover(ctx context.Context) error {
 	keys, err := u.spool.List(ctx, u.prefix)
 	if err != nil {
@@ -73,10 +73,10 @@ func (u *uploader) recover(ctx context.Context) error {
 	}
 	slices.Sort(keys) // …/raw/… comes before …/trials/…
 	u.pending = keys
-	return u.patient(ctx)
+	return u.waitForStore(ctx)
 }
 
-// flush uploads what is pending, in order, until one fails.
+// flush uploads what is pending, in order, until an upload fails.
 func (u *uploader) flush(ctx context.Context) error {
 	for len(u.pending) > 0 {
 		key := u.pending[0]
@@ -99,7 +99,7 @@ func (u *uploader) flush(ctx context.Context) error {
 }
 
 // attempt uploads between trials. If the store is unreachable, the objects stay pending;
-// only what no retry can mend is an error.
+// it returns an error only if trying again cannot help.
 func (u *uploader) attempt(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, quickLimit)
 	defer cancel()
@@ -111,9 +111,9 @@ func (u *uploader) attempt(ctx context.Context) error {
 	return notStored(err)
 }
 
-// patient uploads with retries for a few minutes.
-func (u *uploader) patient(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patientLimit)
+// waitForStore uploads what is pending, with retries for a few minutes.
+func (u *uploader) waitForStore(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, storeLimit)
 	defer cancel()
 	return u.drain(ctx)
 }
@@ -125,7 +125,7 @@ func (u *uploader) drain(ctx context.Context) error {
 
 // get reads an object with retries for a few minutes.
 func (u *uploader) get(ctx context.Context, key string, limit int) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, patientLimit)
+	ctx, cancel := context.WithTimeout(ctx, storeLimit)
 	defer cancel()
 	var body []byte
 	err := u.retry(ctx, func() (err error) {
@@ -158,12 +158,12 @@ func (u *uploader) retry(ctx context.Context, f func() error) error {
 	}
 }
 
-// notStored says what to do about an error of the store.
+// notStored returns an error of the store as a failure with a remedy.
 func notStored(err error) error {
 	if err == nil {
 		return nil
 	}
-	remedy := "see that the store can be reached from the node"
+	remedy := "make sure that the node can reach the store"
 	switch {
 	case errors.Is(err, store.ErrNoBucket):
 		remedy = "create the bucket, or correct it in the ResultStore"
@@ -172,11 +172,11 @@ func notStored(err error) error {
 	case errors.Is(err, store.ErrDenied):
 		remedy = "allow s3:GetObject and s3:PutObject under the ResultStore's prefix"
 	case errors.Is(err, store.ErrExpired):
-		remedy = "see that the clocks of the node and the store agree, and change spec.runID to run again"
+		remedy = "make sure that the clocks of the node and the store agree, then change spec.runID to run again"
 	case errors.Is(err, store.ErrTLS):
 		remedy = "set the ResultStore's caBundle to the certificate that signs the server's"
 	case errors.Is(err, os.ErrPermission):
-		remedy = "see the permissions of the directory"
+		remedy = "check the permissions of the directory"
 	}
 	return &trial.Failure{Class: reason.ResultsNotStored, Field: "spec.results.storeRef", Message: err.Error(), Remedy: remedy, Err: err}
 }

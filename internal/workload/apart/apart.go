@@ -18,8 +18,8 @@ type Finder interface {
 	Tools(ctx context.Context) map[string]string
 }
 
-// Engines are those of a Finder, each in a process of its own when it works. The
-// program must call Become with the same engines before it does anything else.
+// Engines are the engines of a Finder. Each works in a process of its own. The program must
+// call Become with the same engines before it does anything else.
 type Engines struct{ Finder }
 
 // Engine returns the engine of that name.
@@ -31,24 +31,24 @@ func (e Engines) Engine(name string) (workload.Engine, error) {
 	return Engine{inner}, nil
 }
 
-// Engine is an engine that works in a process of its own. What is pure, and the versions
-// of programs, it is asked in this one.
+// Engine is an engine that works in a process of its own. Its other methods, which only
+// compute or ask for versions, run in this process.
 type Engine struct{ workload.Engine }
 
 var _ workload.Engine = Engine{}
 
-// Prepare has the engine prepare the target.
+// Prepare lets the engine prepare the target.
 func (e Engine) Prepare(ctx context.Context, env workload.Env) error {
 	_, err := e.do(ctx, prepare, env)
 	return err
 }
 
-// Run has the engine run a trial.
+// Run lets the engine run a trial.
 func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement, error) {
 	return e.do(ctx, run, env)
 }
 
-// step is what the process is asked to do.
+// step is what the process is to do.
 type step string
 
 const (
@@ -56,7 +56,7 @@ const (
 	run     step = "run"
 )
 
-// request is what the process is told.
+// request is what the runner writes to the process.
 type request struct {
 	Engine string
 	Step   step
@@ -89,26 +89,26 @@ func (e Engine) do(ctx context.Context, s step, env workload.Env) (*result.Measu
 		return m, nil
 	}
 	if !slices.Contains(classes, r.Failure.Class) {
-		return m, p.failure(env, e.Name(), fmt.Errorf("it failed with %s, which is no failure of an engine", r.Failure.Class))
+		return m, p.failure(env, e.Name(), fmt.Errorf("it reported %s, which is no failure of an engine", r.Failure.Class))
 	}
 	return m, r.Failure
 }
 
-// classes are the failures that an engine can have. The others say something about the
-// runner or the node, which is not for an engine to say.
+// classes are the classes of failures that an engine may report. The others are about the
+// runner or the node.
 var classes = []trial.Class{
 	reason.InvalidSpec, reason.InvalidJobFile, reason.TargetTooSmall, reason.TargetUnusable, reason.NoSpace,
 	reason.EngineRefused, reason.WorkloadFailed, reason.LimitExceeded, reason.InternalError,
 }
 
-// failure says that the process did not do what it should.
+// failure returns the failure of a process that did not reply as it should.
 func (p *process) failure(env workload.Env, engine string, err error) error {
 	f := &trial.Failure{
 		Class: reason.WorkloadFailed, Field: env.Field(engine), Workload: env.Workload.Name, Err: err,
 		Message: fmt.Sprintf("the process of %s failed: %v", engine, err),
 	}
 	if errors.Is(err, errKilled) {
-		f.Remedy = "if the kernel's log on the node says that it ran out of memory, lower what the workload needs, or raise the memory limit of workers"
+		f.Remedy = "check the kernel log on the node; if it ran out of memory, lower what the workload needs, or raise the memory limit of workers"
 	}
 	if errors.Is(err, ErrStuck) {
 		f.Message = engine + ": " + err.Error()

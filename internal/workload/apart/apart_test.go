@@ -142,7 +142,7 @@ func TestAFailureArrivesWithWhatWasMeasured(t *testing.T) {
 func TestAProcessThatTampersIsNotBelieved(t *testing.T) {
 	for name, want := range map[string]string{
 		"garbage": "more than is read", "flood": "more than is read", "forge": "has the invalid name", "cut": "ended without a result",
-		"dawdle": "says that it took 1h",
+		"dawdle": "claims to have run for 1h",
 		"accuse": "no failure of an engine",
 	} {
 		t.Run(name, func(t *testing.T) {

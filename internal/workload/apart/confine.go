@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// mountPoint is the directory below which an engine finds what it works with. Every
-	// system has one of that name. In the engine's own namespace it hides what is there.
+	// mountPoint is the directory that holds everything that an engine may use. Every system
+	// has it. In the engine's namespace, the mount hides what is there otherwise.
 	mountPoint = "/mnt"
-	// nodes is the directory of the device's node in it.
+	// nodes is the directory below it with the device's node.
 	nodes = "dev"
 )
 
-// confinement says what an engine may use.
+// confinement lists what an engine may use.
 type confinement struct {
-	// User to become; 0: everything stays as it is but for the capabilities.
+	// User to become; 0: only give up the capabilities.
 	User   int     `json:"user,omitempty"`
 	Places []place `json:"places,omitempty"`
 	Node   *node   `json:"node,omitempty"`
@@ -37,7 +37,7 @@ type confinement struct {
 type place struct {
 	Name string `json:"name"` // below mountPoint
 	Path string `json:"path"` // without links
-	// Device and Inode are those of the directory that is meant.
+	// Device and Inode identify the directory.
 	Device uint64 `json:"device"`
 	Inode  uint64 `json:"inode"`
 }
@@ -48,9 +48,9 @@ type node struct {
 	Number uint64 `json:"number"`
 }
 
-// confine makes this process what an engine is to be, and starts the program again. It
-// returns only if it fails. All that it does to itself it does in one thread, which
-// is the one that is left when the program starts.
+// confine takes from this process what an engine may not have, and starts the program again.
+// It returns only if it fails. It works in one thread, the one that is left when the program
+// starts.
 func confine(text, engine string) error {
 	runtime.LockOSThread()
 	var c confinement
@@ -78,19 +78,19 @@ func confine(text, engine string) error {
 	if err := giveUp(); err != nil {
 		return err
 	}
-	// A change of user takes the signal away.
+	// Changing the user has cleared the signal.
 	if err := dieWithRunner(); err != nil {
 		return err
 	}
 	return fmt.Errorf("exec: %w", syscall.Exec("/proc/self/exe", []string{program, Command, engine}, os.Environ()))
 }
 
-// dieWithRunner has the kernel kill this process when the runner dies.
+// dieWithRunner makes the kernel kill this process when the runner dies.
 func dieWithRunner() error {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return fmt.Errorf("PR_SET_PDEATHSIG: %w", err)
 	}
-	// It may have died before, and then nobody reads the result.
+	// If it has died before, nobody reads the result.
 	fds := []unix.PollFd{{Fd: resultFile}}
 	if _, err := unix.Poll(fds, 0); err == nil && fds[0].Revents&unix.POLLERR != 0 {
 		return errors.New("the runner is gone")
@@ -107,7 +107,7 @@ func (c confinement) mounts() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("private mounts: %w", err)
 	}
-	// Found before mountPoint is hidden, below which they may be.
+	// Open them first: they may be below mountPoint, which is hidden soon.
 	dirs := make([]*os.File, len(c.Places))
 	for i, p := range c.Places {
 		var err error
@@ -140,7 +140,7 @@ func (c confinement) mounts() error {
 	return nil
 }
 
-// open opens the directory in this process's mounts, if it is still the one that is meant.
+// open opens the directory in this process's mounts, and fails if it was replaced.
 func (p place) open() (*os.File, error) {
 	dir, err := nofollow.Open(p.Path)
 	if err != nil {
@@ -156,8 +156,8 @@ func (p place) open() (*os.File, error) {
 	return dir, nil
 }
 
-// noSymFollow is MS_NOSYMFOLLOW of Linux 5.10. An older kernel does not know the flag and
-// ignores it; there, the engine's user keeps it from what a link leads to.
+// noSymFollow is MS_NOSYMFOLLOW of Linux 5.10. An older kernel ignores the flag; there, the
+// permissions of the engine's user limit what it can reach through a link.
 const noSymFollow = 0x100
 
 // mount mounts an open directory at a new one, without devices, set-user-ID and links.
@@ -168,14 +168,14 @@ func mount(dir *os.File, at string) error {
 	if err := unix.Mount(fmt.Sprintf("/proc/self/fd/%d", dir.Fd()), at, "", unix.MS_BIND, ""); err != nil {
 		return fmt.Errorf("mount %s at %s: %w", dir.Name(), at, err)
 	}
-	// The times of access that the target's mount keeps stay as they are.
+	// This leaves the mount's handling of access times as it is.
 	if err := unix.Mount("", at, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_NODEV|unix.MS_NOSUID|unix.MS_NOEXEC|noSymFollow, ""); err != nil {
 		return fmt.Errorf("mount %s at %s: %w", dir.Name(), at, err)
 	}
 	return dir.Close()
 }
 
-// make makes the node, for the user alone.
+// make makes the node, which only the user can open.
 func (n *node) make(user int) error {
 	path := filepath.Join(mountPoint, nodes, n.Name)
 	if err := os.Mkdir(filepath.Dir(path), 0o711); err != nil {
@@ -192,8 +192,8 @@ var harmless = map[string]uint64{
 	"null": unix.Mkdev(1, 3), "zero": unix.Mkdev(1, 5), "full": unix.Mkdev(1, 7), "random": unix.Mkdev(1, 8), "urandom": unix.Mkdev(1, 9),
 }
 
-// ownSystem mounts a /proc with the engine's own processes and no others, and a /dev with
-// harmless devices alone: the runner may see the node's.
+// ownSystem mounts a /proc with the engine's own processes only and a /dev with harmless
+// devices only. The runner's may have those of the node.
 func ownSystem() error {
 	if err := unix.Mount("proc", "/proc", "proc", closed|unix.MS_NODEV|unix.MS_RDONLY, "hidepid=2"); err != nil {
 		return fmt.Errorf("mount /proc: %w", err)
@@ -222,7 +222,7 @@ func ownSystem() error {
 	return nil
 }
 
-// readOnly makes all mounts read-only, and no device node on them can be opened.
+// readOnly makes all mounts read-only, and prevents the use of device nodes on them.
 func readOnly() error {
 	attributes := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NODEV}
 	return readOnlyOr(unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &attributes), readOnlyEach)
@@ -260,8 +260,8 @@ func readOnlyEach() error {
 	return nil
 }
 
-// become makes this thread's user and group the engine's, with no other groups and no
-// capability that could ever come back.
+// become changes this thread's user and group to the engine's, drops its other groups, and
+// drops all capabilities for good.
 func become(user int) error {
 	for c := uintptr(0); isCapability(c); c++ {
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil {
@@ -287,7 +287,7 @@ func isCapability(c uintptr) bool {
 	return errno == 0
 }
 
-// giveUp gives up this thread's capabilities, and the ways to new ones.
+// giveUp gives up this thread's capabilities, and prevents it from gaining new ones.
 func giveUp() error {
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return fmt.Errorf("PR_CAP_AMBIENT_CLEAR_ALL: %w", err)
@@ -297,7 +297,7 @@ func giveUp() error {
 	if _, _, errno := unix.RawSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0); errno != 0 {
 		return fmt.Errorf("capset: %w", errno)
 	}
-	// With it, root does not get them back by starting a program either.
+	// Without it, root would get them back by starting a program.
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("PR_SET_NO_NEW_PRIVS: %w", err)
 	}

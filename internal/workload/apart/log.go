@@ -19,11 +19,11 @@ const (
 	// a line.
 	maxLog  = 64 << 10
 	maxLine = 4 << 10
-	// maxWords is how much is kept of what is no log.
+	// maxWords is how much is kept of what the process prints beside its log.
 	maxWords = 4 << 10
 )
 
-// logReader passes on what an engine's process logs, for people, until it is too much.
+// logReader passes on what an engine's process logs, up to a limit.
 type logReader struct {
 	from *os.File
 	log  *slog.Logger
@@ -31,7 +31,7 @@ type logReader struct {
 
 	mu   sync.Mutex
 	said []byte
-	// fatal is the first line with which a Go program says why it ends at once.
+	// fatal is the first line of a Go program's panic or fatal error.
 	fatal string
 }
 
@@ -44,7 +44,7 @@ func newLogReader(ctx context.Context, from *os.File, log *slog.Logger) *logRead
 	return l
 }
 
-// copy reads to the end also what is too much: the process would wait otherwise.
+// copy also reads what is beyond the limit: otherwise the process would block.
 func (l *logReader) copy(ctx context.Context) {
 	defer close(l.done)
 	r := bufio.NewReaderSize(l.from, maxLine)
@@ -64,7 +64,8 @@ func (l *logReader) copy(ctx context.Context) {
 	}
 }
 
-// pass logs a line. What it names is kept apart from what the runner says.
+// pass logs a line. Its attributes go into a group, so that they are not mistaken for the
+// runner's.
 func (l *logReader) pass(ctx context.Context, line string) {
 	var record map[string]any
 	if err := json.Unmarshal([]byte(line), &record); err != nil {
@@ -97,8 +98,8 @@ func (l *logReader) keep(line string) {
 	l.said = l.said[max(0, len(l.said)-maxWords):]
 }
 
-// words are the line that says why the process ended at once, if there is one: what follows
-// it is a trace. Otherwise they are what it printed last.
+// words returns the first line of a panic, if there was one: only a trace follows it. Otherwise
+// it returns the end of what the process printed.
 func (l *logReader) words() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,7 +109,7 @@ func (l *logReader) words() string {
 	return string(l.said)
 }
 
-// close waits a moment for what was written before.
+// close waits a moment until what was written is read.
 func (l *logReader) close() {
 	if err := l.from.SetReadDeadline(time.Now().Add(drainWait)); err == nil {
 		<-l.done

@@ -7,25 +7,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// User is the user and group that engines become where the runner is privileged. It is
-// in no range that distributions, container images or cluster's users take theirs from:
-// on a node all users of that number are one, whatever their Pods.
+// User is the user and group of engines where the runner is privileged. On a node, all
+// processes with that number are one user, whatever their Pods, so it is in no range that
+// distributions, container images or clusters use.
 const User = 60853
 
-// needed are the capabilities by which the runner can set an engine apart and remove
-// afterwards what it wrote.
+// needed are the capabilities that the runner needs to confine an engine and to remove the
+// engine's files afterwards.
 var needed = []uint{
 	unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_KILL, unix.CAP_MKNOD,
 	unix.CAP_SETGID, unix.CAP_SETPCAP, unix.CAP_SETUID, unix.CAP_SYS_ADMIN,
 }
 
-// Privileged reports whether this process can give engines a user and mounts of their
-// own. Where it cannot, they stay what it is, without its capabilities.
+// Privileged reports whether this process can give engines a user and mounts of their own. If
+// not, they keep its user and mounts, without its capabilities.
 func Privileged() bool {
 	return os.Geteuid() == 0 && hasCapabilities() && !inUserNamespace()
 }
 
-// Owner is the user to whom belongs what engines write.
+// Owner returns the user who owns what engines write.
 func Owner() int {
 	if Privileged() {
 		return User
@@ -48,8 +48,8 @@ func hasCapabilities() bool {
 	return true
 }
 
-// inUserNamespace reports whether root is not the node's: it has then no privileges that
-// matter, and other users may not exist.
+// inUserNamespace reports whether this process's root is not the node's. Then it has no
+// privileges that matter here, and other users may not exist.
 func inUserNamespace() bool {
 	b, err := os.ReadFile("/proc/self/uid_map")
 	return err == nil && strings.Join(strings.Fields(string(b)), " ") != "0 0 4294967295"

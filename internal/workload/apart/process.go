@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// stopWait is how long a process may take to end after SIGTERM: its tool has
-	// tool.StopWait, and then what it has left is removed.
+	// stopWait is how long a process may take to end after SIGTERM: its tool may take
+	// tool.StopWait, and then the engine removes what the tool left.
 	stopWait = tool.StopWait + 3*time.Second
-	// killWait is how long SIGKILL may take. A process that waits for a disk in the
-	// kernel does not end before the disk answers.
+	// killWait is how long a process may take to end after SIGKILL. A process that waits for a
+	// disk in the kernel does not end before the disk answers.
 	killWait = 10 * time.Second
-	// drainWait is how long what an ended process wrote may take to be read.
+	// drainWait is how long it may take to read what an ended process wrote.
 	drainWait = time.Second
 
 	// StopLimit bounds how long an engine takes to end once its context has ended.
@@ -44,15 +44,15 @@ type Interrupted struct {
 	Cause error
 	// Stuck reports that the engine's process did not end.
 	Stuck bool
-	// Words are the last that it printed beside its log.
+	// Words is the end of what it printed beside its log.
 	Words string
 }
 
 // Error gives the cause and what is known of the process.
 func (e *Interrupted) Error() string { return e.Cause.Error() + e.Detail() }
 
-// Detail is what is known of the process, to be put after another message; empty if it ended
-// without a word.
+// Detail returns what is known about the process, to be appended to another message. It is
+// empty if the process ended and printed nothing.
 func (e *Interrupted) Detail() string {
 	detail := ""
 	if e.Stuck {
@@ -80,7 +80,7 @@ func (p *process) interrupted(cause, err error) error {
 	return i
 }
 
-// process is that of an engine.
+// process is the process of an engine.
 type process struct {
 	request, result *os.File
 	log             *logReader
@@ -118,7 +118,8 @@ func start(ctx context.Context, engine string, c confinement, log *slog.Logger) 
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}
 	if c.User != 0 {
-		// What it starts ends with it: it is the first process of its namespace.
+		// It is the first process of its namespace, so everything that it started ends with
+		// it.
 		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID
 	}
 	p := &process{request: request, result: results, ended: make(chan struct{})}
@@ -134,7 +135,8 @@ func start(ctx context.Context, engine string, c confinement, log *slog.Logger) 
 	return p, nil
 }
 
-// run starts the process and waits for it, in the thread whose end would end it.
+// run starts the process and waits for it, in one thread: if the thread ended, so would the
+// process.
 func (p *process) run(cmd *exec.Cmd, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -155,8 +157,8 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// exchange tells the process what to do and returns what it replies, or why it does not.
-// When ctx ends, so does the process.
+// exchange sends the process its request and returns its reply, or why there is none. When ctx
+// ends, it stops the process.
 func (p *process) exchange(ctx context.Context, r request) (reply, error) {
 	type outcome struct {
 		reply reply
@@ -174,8 +176,8 @@ func (p *process) exchange(ctx context.Context, r request) (reply, error) {
 		case o := <-replies:
 			return o.reply, p.end(o.err)
 		case <-ended:
-			// What it wrote before is still in the pipe. Who else could write to it is not
-			// waited for.
+			// What it wrote before is still in the pipe. Do not wait for others that may hold
+			// the pipe open.
 			ended = nil
 			_ = p.result.SetReadDeadline(time.Now().Add(drainWait)) // a pipe has deadlines
 		case <-stop:
@@ -208,13 +210,13 @@ func (p *process) converse(r request) (reply, error) {
 	got, err := readReply(p.result, func() { waited, used = time.Since(begin), cpuTime()-before })
 	got.waited, got.runnerCPU = waited, used
 	if err == nil && got.Elapsed > waited {
-		err = fmt.Errorf("it says that it took %s of %s", got.Elapsed, waited)
+		err = fmt.Errorf("it claims to have run for %s, but replied after %s", got.Elapsed, waited)
 	}
 	return got, err
 }
 
-// end waits until the process has ended, which it does if it has replied. Otherwise it is
-// killed. The error that is returned says more than err where more is known.
+// end waits until the process has ended, as it does after its reply, or kills it. It returns
+// err, or an error that says more.
 func (p *process) end(err error) error {
 	wait := killWait
 	if err != nil && !errors.Is(err, errNoResult) {
@@ -239,7 +241,7 @@ func (p *process) end(err error) error {
 	}
 }
 
-// howEnded says how a process ended that has not replied.
+// howEnded returns how a process ended that has not replied.
 func howEnded(err error) error {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {
@@ -260,5 +262,5 @@ func (p *process) wait(limit time.Duration) (ended bool) {
 	}
 }
 
-// words are what the process printed last beside its log, or why it ended at once.
+// words returns the end of what the process printed beside its log, or its panic.
 func (p *process) words() string { return p.log.words() }

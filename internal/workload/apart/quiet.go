@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// quietLimit is how much memory a process may gather during a trial before its
-// garbage is collected after all.
+// quietLimit is how much memory a process may use during a trial before the garbage
+// collector runs after all.
 const quietLimit = 512 << 20
 
-// Quietly runs f, in which an engine measures, with the garbage collector off, and
-// returns the CPU time that the process itself used meanwhile, without its
-// children's, and how long it took.
+// Quietly runs f, in which an engine measures, with the garbage collector off. It returns the
+// CPU time of this process, without its children's, and how long f took.
 func Quietly(f func()) (own, elapsed time.Duration) {
 	runtime.GC()
 	percent := debug.SetGCPercent(-1)

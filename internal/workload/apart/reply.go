@@ -22,12 +22,13 @@ const maxRaw = 64 << 20
 type reply struct {
 	*result.EngineResult
 	raw []byte
-	// runnerCPU is CPU time that this process used while it waited, and waited how long it did.
+	// runnerCPU is the CPU time that this process used while it waited, and waited is how long
+	// that was.
 	runnerCPU, waited time.Duration
 }
 
-// writeReply writes what the engine measured. What the runner would not read is cut, or
-// is a failure.
+// writeReply writes what the engine measured. It cuts raw output that is too long, and writes a
+// failure in place of a document that is too large.
 func writeReply(w io.Writer, document result.EngineResult, raw []byte) error {
 	text, err := json.Marshal(document)
 	if err == nil && len(text) > result.MaxEngineResult {

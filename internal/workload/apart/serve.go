@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// Command is the first argument by which the program knows that it is to be an engine.
+	// Command is the first argument that makes the program an engine.
 	Command = "engine"
 	program = "storagebench"
-	// resultFile is the file that the result is written to.
+	// resultFile is the descriptor to which the result is written.
 	resultFile = 3
-	// ready is written when the engine can begin.
+	// ready is what the process writes when the engine can begin.
 	ready = 'R'
 )
 
-// Become makes this process an engine and ends it, if a runner started it as one. Otherwise
-// it returns, and the program is what its arguments say.
+// Become runs this process as an engine and ends it, if a runner started it as one. Otherwise
+// it returns.
 func Become(engines Finder) {
 	if len(os.Args) < 3 || os.Args[1] != Command {
 		return
@@ -46,9 +46,9 @@ func Become(engines Finder) {
 	os.Exit(0)
 }
 
-// serve does what the runner asks, once.
+// serve executes one request of the runner.
 func serve(engines Finder) error {
-	// The programs that it runs are not meant to have it.
+	// The engine's tools do not get this descriptor.
 	unix.CloseOnExec(resultFile)
 	out := os.NewFile(resultFile, "result")
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
@@ -72,7 +72,7 @@ func serve(engines Finder) error {
 	return writeReply(out, document, raw)
 }
 
-// do asks the engine, and returns what the runner is told.
+// do executes the request, and returns the reply.
 func (r request) do(ctx context.Context, engines Finder) (document result.EngineResult, raw []byte) {
 	document.Schema = result.EngineSchema
 	var m *result.Measurement

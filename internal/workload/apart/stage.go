@@ -13,16 +13,17 @@ import (
 	"storagebench.io/storagebench/internal/workload"
 )
 
-// stage is what an engine works with, as the runner knows it and as the engine sees it.
+// stage has an engine's environment, with the paths that the engine sees and those that the
+// runner knows.
 type stage struct {
 	confinement
 	// env has the paths that the engine sees.
 	env workload.Env
-	// names are those paths and the runner's, in turn.
+	// names alternates between a path that the engine sees and the runner's path for it.
 	names []string
 }
 
-// newStage gives the engine's user the directories that it works in.
+// newStage gives the engine's user the directories that the engine works in.
 func newStage(env workload.Env) (*stage, error) {
 	s := &stage{env: env}
 	if !Privileged() {
@@ -42,8 +43,8 @@ func newStage(env workload.Env) (*stage, error) {
 	return s, nil
 }
 
-// addTarget adds the run's directory. Its file is already open: who can write beside it
-// may have put another one in its place.
+// addTarget adds the run's directory. It uses the open directory, because somebody who may
+// write to the target can put another one in its place.
 func (s *stage) addTarget(env workload.Env) error {
 	if env.Opened == nil {
 		return fmt.Errorf("apart: the run's directory %s is not open", env.Dir)
@@ -51,14 +52,14 @@ func (s *stage) addTarget(env workload.Env) error {
 	if err := env.Opened.Chown(User, User); err != nil {
 		return &trial.Failure{
 			Class: reason.TargetUnusable, Field: env.SizeField(), Workload: env.Workload.Name, Err: err,
-			Message: fmt.Sprintf("the file system does not let user 0 give a directory to user %d, as whom workloads run: %v", User, err),
-			Remedy:  "use a file system with owners of files, exported without root_squash if it is NFS",
+			Message: fmt.Sprintf("the file system does not let user 0 give a directory to user %d, who runs the workloads: %v", User, err),
+			Remedy:  "use a file system that keeps owners of files; export NFS without root_squash",
 		}
 	}
 	return s.add(env.Opened, env.Dir, &s.env.Dir, "target")
 }
 
-// addOwn adds the directories that are the runner's own, to which nobody else can write.
+// addOwn adds the runner's own directories, to which nobody else can write.
 func (s *stage) addOwn() error {
 	for name, path := range map[string]*string{"scratch": &s.env.Scratch, "state": &s.env.State} {
 		if *path == "" {
@@ -87,7 +88,7 @@ func (s *stage) addOwn() error {
 	return nil
 }
 
-// add adds a directory: what the engine knows by seen will be the one that is open here.
+// add adds an open directory, and sets *seen to the path by which the engine will know it.
 func (s *stage) add(dir *os.File, path string, seen *string, name string) error {
 	info, err := dir.Stat()
 	if err != nil {
