@@ -41,7 +41,7 @@ func TestFloodOfBenchmarks(t *testing.T) {
 	each(count, func(i int) {
 		b := m.unmade(fmt.Sprintf("flood-%d", i), nowhere, func(s *v1alpha1.StorageBenchmarkSpec) {
 			s.Suspend, s.Workloads = true, nil
-			for w := range 5 {
+			for w := range 4 {
 				s.Workloads = append(s.Workloads, v1alpha1.Workload{Name: fmt.Sprintf("w%d", w), Fio: &v1alpha1.FioWorkload{
 					JobFile: "[a]\nrw=read\nsize=1MiB\n" + strings.Repeat("#"+strings.Repeat("x", 62)+"\n", 500),
 				}})
