@@ -97,7 +97,7 @@ func TestAReceiptOfHostileTextsFits(t *testing.T) {
 			}
 		}
 	}
-	for r := rune(0); r < 0x3000; r++ {
+	for r := range rune(0x3000) {
 		if b, err := json.Marshal(string(r)); err != nil || len(b)-2 != encodedLen(r) {
 			t.Errorf("%U takes %d bytes, not %d (%v)", r, len(b)-2, encodedLen(r), err)
 		}
