@@ -51,7 +51,7 @@ func fieldNames(c any) []string {
 	return names
 }
 
-// Field is the absolute path of a field of the workload.
+// Field returns the absolute path of a field of the workload.
 func (e Env) Field(relative string) string {
 	return "spec.workloads[" + e.Workload.Name + "]." + relative
 }
@@ -66,7 +66,7 @@ func (e Env) InSpec(err error) error {
 	return f
 }
 
-// SizeField is the field of the spec that decides how large the target is.
+// SizeField returns the field of the spec that determines the target's size.
 func (e Env) SizeField() string {
 	leaf := map[trial.Source]string{
 		trial.StorageClass:          "storageClass.size",
@@ -77,7 +77,7 @@ func (e Env) SizeField() string {
 	return "spec.targets[" + e.Target.Name + "]." + leaf
 }
 
-// TooSmall reports that the target lacks room, in bytes.
+// TooSmall returns the failure of a target without enough room. need and have are in bytes.
 func (e Env) TooSmall(need, have uint64, remedy string) *trial.Failure {
 	what := "the volume"
 	if e.Target.Mode == trial.Block {
@@ -92,13 +92,13 @@ func (e Env) TooSmall(need, have uint64, remedy string) *trial.Failure {
 	}
 }
 
-// Unusable reports that the target cannot be looked at.
+// Unusable returns the failure of a target that cannot be examined.
 func (e Env) Unusable(err error) *trial.Failure {
 	return &trial.Failure{Class: reason.TargetUnusable, Field: e.SizeField(), Message: err.Error(), Remedy: "check the kernel log on the node", Workload: e.Workload.Name, Err: err}
 }
 
-// Refused turns the error of a system call on the target into a failure: full,
-// read-only, broken, or an open flag that the file system has not.
+// Refused turns the error of a system call on the target into a failure: the target is full,
+// read-only or broken, or the file system does not support an open flag.
 func (e Env) Refused(engine, operation string, err error) *trial.Failure {
 	f := &trial.Failure{Class: reason.WorkloadFailed, Field: e.Field(engine), Message: operation + ": " + err.Error(), Workload: e.Workload.Name, Err: err}
 	switch {

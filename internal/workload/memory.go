@@ -8,13 +8,13 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// MaxMemory is what the programs and threads of a workload may allocate together. A
-// worker's memory limit is 2Gi by default; half of it is left to the worker itself and
-// to the page cache of what is measured, which the kernel counts as the worker's.
+// MaxMemory is how much the programs and threads of a workload may allocate together. A
+// worker's memory limit is 2Gi by default. The other half is for the worker itself and for
+// the page cache of the target, which the kernel counts as the worker's.
 const MaxMemory = 1 << 30
 
-// CheckMemory refuses a workload that may allocate more than MaxMemory. what says for
-// what, with the values; field is relative to the workload.
+// CheckMemory refuses a workload that may allocate more than MaxMemory. what names what needs
+// the memory, with the values; field is relative to the workload.
 func CheckMemory(field string, need uint64, what, remedy string) error {
 	if need <= MaxMemory {
 		return nil
@@ -26,7 +26,7 @@ func CheckMemory(field string, need uint64, what, remedy string) error {
 	}
 }
 
-// Product multiplies, and is the largest number there is if the product is larger.
+// Product multiplies numbers. It returns the largest uint64 if the product is larger.
 func Product(factors ...uint64) uint64 {
 	product := uint64(1)
 	for _, f := range factors {
@@ -39,7 +39,7 @@ func Product(factors ...uint64) uint64 {
 	return product
 }
 
-// Sum adds, and is the largest number there is if the sum is larger.
+// Sum adds numbers. It returns the largest uint64 if the sum is larger.
 func Sum(terms ...uint64) uint64 {
 	sum := uint64(0)
 	for _, t := range terms {

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// Memory of the node in bytes, or 0 if the kernel does not say.
+// Memory returns the node's memory in bytes, or 0 if it is unknown.
 func Memory() uint64 {
 	var info syscall.Sysinfo_t
 	if err := syscall.Sysinfo(&info); err != nil {
@@ -19,8 +19,8 @@ var errnos = []syscall.Errno{
 	syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO, syscall.EFBIG, syscall.EACCES, syscall.EPERM, syscall.EMFILE, syscall.ENFILE, syscall.ESTALE,
 }
 
-// ErrnoIn finds the error of a system call in what a program has said, in the words of
-// the C library's locale C. Zero: there is none.
+// ErrnoIn finds the error of a system call in what a program printed, in the words of the C
+// library's locale C. It returns 0 if there is none.
 func ErrnoIn(said string) syscall.Errno {
 	lower := strings.ToLower(said)
 	for _, errno := range errnos {
@@ -31,7 +31,7 @@ func ErrnoIn(said string) syscall.Errno {
 	return 0
 }
 
-// LastWords is the end of what a program has said, in one line.
+// LastWords returns the end of what a program printed, in one line.
 func LastWords(said string) string {
 	const keep, most = 3, 200
 	var lines []string

@@ -13,10 +13,10 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// Notes are what must be the same in every attempt of a worker, such as a size that
-// was chosen when the target was still empty. They lie beside the workload's files,
-// and for a device in the worker's state directory. Their names begin with a dot, as
-// no workload's files do.
+// Notes hold what must be the same in every attempt of a worker, such as a size that was
+// chosen when the target was still empty. They are beside the workload's files or, for a
+// device, in the worker's state directory. Their names begin with a dot; those of a
+// workload's files never do.
 func (e Env) notePath(name string) string {
 	if e.Target.Mode == trial.Block {
 		return filepath.Join(e.State, name+".json")
@@ -24,7 +24,7 @@ func (e Env) notePath(name string) string {
 	return filepath.Join(e.Dir, "."+name+".json")
 }
 
-// LoadNote reads a note into v. It reports whether there is one that can be read.
+// LoadNote reads a note into v. It reports whether there is a readable one.
 func (e Env) LoadNote(name string, v any) (bool, error) {
 	b, err := os.ReadFile(e.notePath(name))
 	if errors.Is(err, os.ErrNotExist) {
@@ -36,7 +36,7 @@ func (e Env) LoadNote(name string, v any) (bool, error) {
 	return json.Unmarshal(b, v) == nil, nil
 }
 
-// SaveNote writes a note so that it is there as a whole or not at all.
+// SaveNote writes a note as a whole or not at all.
 func (e Env) SaveNote(name string, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -52,8 +52,9 @@ func (e Env) SaveNote(name string, v any) error {
 	return nil
 }
 
-// Room is what may still be written to the target: what is free in the file system,
-// or the size of the device. A file system that does not know has room for anything.
+// Room returns how many bytes can be written to the target: the free space of the file
+// system, or the size of the device. If the file system does not report its size, it is
+// assumed to have room for anything.
 func (e Env) Room() (uint64, error) {
 	if e.Target.Mode == trial.Block {
 		n, err := device.Size(e.Device)
@@ -72,10 +73,9 @@ func (e Env) Room() (uint64, error) {
 	return free, nil
 }
 
-// Seed of a repeat, below 2^31: the same on every target and node, so that they see
-// the same offsets, and another for each repeat, so that a cache that remembers the
-// last trial does not answer this one, and the median is over sequences and not over
-// one.
+// Seed returns the seed of a repeat, below 2^31. It is the same on every target and node, so
+// that they see the same offsets. Each repeat has another one, so that a cache filled by the
+// last trial does not answer this one, and the median is over several sequences.
 func (e Env) Seed() uint32 {
 	h := fnv.New32a()
 	fmt.Fprintf(h, "%s/%d", e.Workload.Name, e.Trial.Repeat)

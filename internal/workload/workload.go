@@ -25,10 +25,10 @@ type Engine interface {
 	// Zero means unknown. It is pure.
 	Estimate(config json.RawMessage) (Estimate, error)
 
-	// Prepare makes the target ready for all trials of the workload: whether it
-	// is large enough, files laid out, data written that will be read. It is
-	// called once by each attempt, before the first trial of the workload, and
-	// must do no more than is needed when it was done before.
+	// Prepare makes the target ready for all trials of the workload: it checks that the
+	// target is large enough, lays out files, and writes the data that trials will read.
+	// Each attempt calls it once, before the workload's first trial. It does not repeat what
+	// an earlier call has done.
 	Prepare(ctx context.Context, env Env) error
 
 	// Run executes one trial. If it fails after it measured something, it returns
@@ -51,18 +51,18 @@ type Env struct {
 	// Workload is the workload's name and configuration.
 	Workload trial.Workload
 	Target   trial.Target
-	// Dir is a directory of the attempt's own on the target, for Mode Filesystem, with
-	// a name that nobody could know before. It lives through all trials of the attempt.
+	// Dir is the attempt's own directory on the target, for Mode Filesystem. Nobody can
+	// predict its name. It stays for all trials of the attempt.
 	Dir string
-	// Opened is Dir, opened; nil where nobody else can write beside it.
+	// Opened is Dir, opened; nil if nobody else can write to the target.
 	Opened *os.File `json:"-"`
 	// Device is the block device, for Mode Block.
 	Device string
 	// Scratch is an empty directory off the target, for the tool's own files.
 	Scratch string
-	// State is a directory off the target where an engine may note what it did to
-	// a device, as it cannot leave a file there. It lives as long as the worker's
-	// spool; a note that is lost costs time, no more.
+	// State is a directory off the target where an engine may note what it did to a
+	// device, because it cannot leave a file there. It lasts as long as the worker's spool.
+	// Losing a note costs only time.
 	State string
 	// Trial is the trial to run; the zero value in Prepare.
 	Trial trial.Trial

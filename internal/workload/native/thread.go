@@ -110,8 +110,9 @@ func sum(ctx context.Context, threads []*Thread) (Usage, error) {
 	return u, first
 }
 
-// Aside does what a trial needs and does not measure, within one thread, and returns the CPU time that it took. An engine adds it to that of its threads, so that
-// it does not pass for an overhead of the runner.
+// Aside runs in one thread what a trial needs and does not measure, and returns the CPU time
+// of it. An engine adds that to the time of its threads, so that it does not count as
+// overhead of the runner.
 func Aside(f func() error) (cpu time.Duration, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

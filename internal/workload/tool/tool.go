@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// maxStdout is what is kept of stdout, from its end.
+	// maxStdout is how many bytes are kept of the end of stdout.
 	maxStdout = 16 << 20
-	// maxStderr is what is kept of stderr, from its end.
+	// maxStderr is how many bytes are kept of the end of stderr.
 	maxStderr = 16 << 10
 )
 
@@ -56,8 +56,7 @@ func Run(ctx context.Context, c Command) Result {
 	return r
 }
 
-// Installed reports whether the program is there to be run. What it failed with
-// otherwise is in Result.Err.
+// Installed reports whether the program could be started. If not, Result.Err says why.
 func (r Result) Installed() bool {
 	_, ended := errors.AsType[*exec.ExitError](r.Err)
 	return r.Err == nil || ended
@@ -65,10 +64,11 @@ func (r Result) Installed() bool {
 
 // supervise runs cmd so that it ends, with its children, when this program does.
 func supervise(cmd *exec.Cmd) error {
-	// Ctrl-C on a terminal is for this program, which stops the tool itself, with
-	// the group that it leads. If this program is killed, the kernel kills the tool:
-	// it would go on writing to the target. That signal is tied to the thread that
-	// forks, which must therefore live until the tool has ended.
+	// The tool has a process group of its own, so that Ctrl-C on a terminal reaches only
+	// this program, which then stops the tool's whole group. If this program is killed, the
+	// kernel kills the tool, which would otherwise continue to write to the target. The
+	// kernel does so when the thread that forked ends, so that thread must live as long as
+	// the tool.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = StopWait
@@ -78,7 +78,7 @@ func supervise(cmd *exec.Cmd) error {
 		defer runtime.UnlockOSThread()
 		err := cmd.Run()
 		if cmd.Process != nil {
-			// Children that outlived it: it has failed, or did not stop when asked.
+			// Kill its children that are still there, after a failure or a stop.
 			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // usually there are none
 		}
 		ended <- err
