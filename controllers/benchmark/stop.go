@@ -26,19 +26,24 @@ func (r *Reconciler) stop(ctx context.Context, p *pass) (done bool, err error) {
 		return false, nil
 	}
 	left, err := r.clear(ctx, p)
-	if err != nil || left != "" {
+	// What somebody keeps does not keep the next run from starting.
+	if err != nil || left != "" && r.memory.clearing(p.UID, r.Clock.Now()) < removalPatience {
 		p.outcome = status.Underway(reason.Pending, "removing the Jobs and volumes of the last run: waiting for "+left, poll)
 		return true, err
 	}
 	if p.Status.Run != nil {
 		status.SetCurrent(p.Status.Run, "", "")
 	}
+	var again time.Duration
+	if left != "" {
+		again = poll // something may still have to be deleted
+	}
 	switch {
 	case terminating:
-		p.outcome = status.Underway(reason.NamespaceTerminating, "namespace "+p.Namespace+" is being deleted, so nothing can start in it", 0)
+		p.outcome = status.Underway(reason.NamespaceTerminating, "namespace "+p.Namespace+" is being deleted, so nothing can start in it", again)
 		return true, nil
 	case p.Spec.Suspend:
-		p.outcome = status.Underway(reason.Suspended, "spec.suspend is true; set it to false to continue after the last stored trial", 0)
+		p.outcome = status.Underway(reason.Suspended, "spec.suspend is true; set it to false to continue after the last stored trial", again)
 		return true, nil
 	}
 	return false, nil

@@ -23,6 +23,7 @@ import (
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers/fence"
 	"storagebench.io/storagebench/internal/jobspec"
+	"storagebench.io/storagebench/internal/plan"
 )
 
 // What the operator waits for, how long, and what it holds meanwhile.
@@ -40,6 +41,7 @@ func TestWhatIsWaitedForAndForHowLong(t *testing.T) {
 			"a record and a Lease that somebody deletes are written again":  recordDeleted,
 			"a worker whose Lease another benchmark took is discarded":      leaseTaken,
 			"a Job that is parked for long is made again":                   parkedForLong,
+			"a Pod that looks like a worker's holds up a run for a while":   forgedPodStays,
 			"a Job whose grant somebody deletes is made again":              grantDeleted,
 			"a Job that lost the operator's label is said to be in the way": labelTaken,
 			"a Job that lost another label is made again":                   otherLabelTaken,
@@ -331,6 +333,47 @@ func parkedForLong(s *stage) {
 		s.t.Errorf("its grant may expire while it measures: %+v", s.benchmark().Status.Conditions)
 	}
 }
+
+// forgedPodStays plays a tenant who keeps a Pod with the labels of the next run's worker, owned
+// by a Job of the tenant's.
+func forgedPodStays(s *stage) {
+	with(func(_ *stage, spec *v1alpha1.StorageBenchmarkSpec) { spec.Suspend = true })(s, s.seeded())
+	s.settle()
+	s.says(reason.Suspended, false)
+	b := s.benchmark()
+	container := corev1.Container{Name: "worker", Image: "busybox"}
+	keeper := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "keeper"}, Spec: batchv1.JobSpec{
+		Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{container}, RestartPolicy: corev1.RestartPolicyNever}},
+	}}
+	s.must(s.api.Create(s.ctx, keeper))
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: s.namespace, Name: "forged", OwnerReferences: []metav1.OwnerReference{jobspec.JobOwner(keeper)},
+			Labels: map[string]string{
+				jobspec.LabelManagedBy: jobspec.ManagedBy, jobspec.LabelBenchmark: b.Name,
+				jobspec.LabelRun: plan.RunID(b), jobspec.LabelWorker: b.Spec.Targets[0].Name + "." + s.nodes[0],
+			},
+		},
+		Spec: corev1.PodSpec{NodeName: s.nodes[0], Containers: []corev1.Container{container}},
+	}
+	s.must(s.api.Create(s.ctx, pod))
+	pod.Status.Phase = corev1.PodRunning
+	s.must(s.api.Status().Update(s.ctx, pod))
+	s.change(func(spec *v1alpha1.StorageBenchmarkSpec) { spec.Suspend = false })
+	s.settle()
+	s.says(reason.Pending, false, "Pod forged on node "+s.nodes[0])
+	s.step(removal)
+	s.settle()
+	s.step(removal)
+	s.settle()
+	s.says(reason.Starting, false)
+	if s.job() == nil {
+		s.t.Error("the worker does not start")
+	}
+}
+
+// removal is a little longer than what is left of a run is waited for.
+const removal = 2*time.Minute + time.Second
 
 func grantDeleted(s *stage) {
 	running(func(*stage) {})(s, s.seeded())
