@@ -52,8 +52,14 @@ func (r *Reconciler) jobLeft(ctx context.Context, p *pass) (string, error) {
 		return "", err
 	}
 	for i := range jobs.Items {
-		if job := &jobs.Items[i]; metav1.IsControlledBy(job, p) {
-			return "Job " + job.Name, r.Workers.Discard(ctx, job)
+		job := &jobs.Items[i]
+		if !metav1.IsControlledBy(job, p) {
+			continue
+		}
+		// One that is being deleted already is not waited for: clear has done that.
+		deleting := !job.DeletionTimestamp.IsZero()
+		if err := r.Workers.Discard(ctx, job); err != nil || !deleting {
+			return "Job " + job.Name, err
 		}
 	}
 	return "", nil

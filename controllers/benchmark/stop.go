@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	ctrl "sigs.k8s.io/controller-runtime"
+
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/controllers/nodes"
 	"storagebench.io/storagebench/controllers/state"
@@ -26,36 +28,32 @@ func (r *Reconciler) stop(ctx context.Context, p *pass) (done bool, err error) {
 		return false, nil
 	}
 	left, err := r.clear(ctx, p)
-	// What somebody keeps does not keep the next run from starting.
-	if err != nil || left != "" && r.memory.clearing(p.UID, r.Clock.Now()) < removalPatience {
+	if err != nil || left != "" {
 		p.outcome = status.Underway(reason.Pending, "removing the Jobs and volumes of the last run: waiting for "+left, poll)
 		return true, err
 	}
 	if p.Status.Run != nil {
 		status.SetCurrent(p.Status.Run, "", "")
 	}
-	var again time.Duration
-	if left != "" {
-		again = poll // something may still have to be deleted
-	}
 	switch {
 	case terminating:
-		p.outcome = status.Underway(reason.NamespaceTerminating, "namespace "+p.Namespace+" is being deleted, so nothing can start in it", again)
+		p.outcome = status.Underway(reason.NamespaceTerminating, "namespace "+p.Namespace+" is being deleted, so nothing can start in it", 0)
 		return true, nil
 	case p.Spec.Suspend:
-		p.outcome = status.Underway(reason.Suspended, "spec.suspend is true; set it to false to continue after the last stored trial", again)
+		p.outcome = status.Underway(reason.Suspended, "spec.suspend is true; set it to false to continue after the last stored trial", 0)
 		return true, nil
 	}
 	return false, nil
 }
 
-// removalPatience is how long the removal of a benchmark's objects keeps its nodes from
-// others. A worker's Pod ends within a minute; what stays for longer is held by somebody's
-// finalizer or grace period, or is a Pod that somebody else made look like a worker's.
+// removalPatience is how long the removal of a benchmark's objects is waited for. A worker's Pod
+// ends within a minute; what stays for longer is held by somebody's finalizer or grace period,
+// or is a Pod that somebody made look like a worker's. It keeps neither the nodes from others,
+// nor the benchmark from going or from starting its next run.
 const removalPatience = 2 * time.Minute
 
 // clear deletes the Jobs of every run of the benchmark. It returns what is left of them on
-// nodes that answer. When nothing is left, or after removalPatience, it gives the nodes back.
+// nodes that answer. When nothing is, or after removalPatience, it gives the nodes back.
 func (r *Reconciler) clear(ctx context.Context, p *pass) (left string, err error) {
 	all, err := r.Workers.Of(ctx, p.StorageBenchmark, "")
 	if err != nil {
@@ -83,9 +81,10 @@ func (r *Reconciler) clear(ctx context.Context, p *pass) (left string, err error
 		if r.memory.clearing(p.UID, r.Clock.Now()) < removalPatience {
 			return left, nil
 		}
-		return left, r.Leases.ReleaseAll(ctx, p.StorageBenchmark)
+		ctrl.LoggerFrom(ctx).Info("no longer waiting for what somebody keeps of a run", "left", left)
+	} else {
+		r.memory.cleared(p.UID)
 	}
-	r.memory.cleared(p.UID)
 	r.Workers.Forget(p.UID)
 	return "", r.Leases.ReleaseAll(ctx, p.StorageBenchmark)
 }

@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"storagebench.io/storagebench/api/v1alpha1"
@@ -133,8 +134,13 @@ func (m *tenant) letGo() error {
 			if !ok || !hasFinalizer(object) {
 				return nil
 			}
-			object.SetFinalizers(slices.DeleteFunc(object.GetFinalizers(), func(f string) bool { return f == foreignFinalizer }))
-			return client.IgnoreNotFound(admin.Update(m.ctx, object))
+			return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+				if err := admin.Get(m.ctx, client.ObjectKeyFromObject(object), object); err != nil {
+					return client.IgnoreNotFound(err)
+				}
+				object.SetFinalizers(slices.DeleteFunc(object.GetFinalizers(), func(f string) bool { return f == foreignFinalizer }))
+				return client.IgnoreNotFound(admin.Update(m.ctx, object))
+			})
 		})
 		if err != nil {
 			return err

@@ -42,6 +42,7 @@ func TestWhatIsWaitedForAndForHowLong(t *testing.T) {
 			"a worker whose Lease another benchmark took is discarded":      leaseTaken,
 			"a Job that is parked for long is made again":                   parkedForLong,
 			"a Pod that looks like a worker's holds up a run for a while":   forgedPodStays,
+			"a Pod that somebody keeps holds up a deletion for a while":     podKeptAtDeletion,
 			"a Job whose grant somebody deletes is made again":              grantDeleted,
 			"a Job that lost the operator's label is said to be in the way": labelTaken,
 			"a Job that lost another label is made again":                   otherLabelTaken,
@@ -369,6 +370,22 @@ func forgedPodStays(s *stage) {
 	s.says(reason.Starting, false)
 	if s.job() == nil {
 		s.t.Error("the worker does not start")
+	}
+}
+
+func podKeptAtDeletion(s *stage) {
+	running(func(s *stage) { s.pod(s.job(), corev1.PodStatus{Phase: corev1.PodRunning}) })(s, s.seeded())
+	s.settle()
+	s.must(s.api.Delete(s.ctx, s.benchmark()))
+	s.settle() // nobody plays the garbage collector, so the Pod stays
+	s.says(reason.Deleting, false, "on node "+s.nodes[0])
+	s.step(removal)
+	s.settle()
+	if err := s.api.Get(s.ctx, types.NamespacedName{Namespace: s.namespace, Name: "b"}, &v1alpha1.StorageBenchmark{}); !apierrors.IsNotFound(err) {
+		s.t.Errorf("the benchmark is still there: %v", err)
+	}
+	if holder := s.holder(); holder != "" {
+		s.t.Errorf("the node is still held by %s", holder)
 	}
 }
 
