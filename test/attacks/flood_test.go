@@ -66,9 +66,12 @@ func TestFloodOfBenchmarks(t *testing.T) {
 		}
 	})
 	a.serves()
-	if err := admin.DeleteAllOf(a.ctx, &v1alpha1.StorageBenchmark{}, client.InNamespace(m.namespace)); err != nil {
-		t.Error(err)
-	}
+	each(count, func(i int) {
+		b := &v1alpha1.StorageBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: fmt.Sprintf("flood-%d", i)}}
+		if err := admin.Delete(a.ctx, b); client.IgnoreNotFound(err) != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // The operator reads the events of a Pod that does not start.
