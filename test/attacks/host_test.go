@@ -224,7 +224,7 @@ func TestTunedTampering(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			a := begin(t, "while settings are changed: "+what)
-			disk := devicetest.FreshLoop(t, 64<<20)
+			disk := devicetest.Loop(t, 64<<20)
 			before := queue(t, disk, "nr_requests") + queue(t, disk, "write_cache")
 			m := a.tenant("privileged")
 			m.takeNode()
@@ -284,7 +284,7 @@ func sum(text string) string {
 func TestQuickPlantedJournal(t *testing.T) {
 	t.Parallel()
 	a := begin(t, "a planted journal has the restore Job change a setting that no policy permits")
-	disk := devicetest.FreshLoop(t, 64<<20)
+	disk := devicetest.Loop(t, 64<<20)
 	m := a.tenant("privileged")
 	m.takeNode()
 	b, err := os.ReadFile(pressure)

@@ -234,7 +234,7 @@ func (l *lab) onNode(program string, args ...string) {
 
 func TestADeviceOfTheNodeIsNotOverwrittenWhileItHoldsAFileSystem(t *testing.T) {
 	t.Parallel()
-	device := devicetest.FreshLoop(t, 256<<20)
+	device := devicetest.Loop(t, 256<<20)
 	run(t, "mkfs.ext4", "-q", device)
 	l := newLab(t, "privileged")
 	target := func(s *v1alpha1.StorageBenchmarkSpec) {

@@ -39,7 +39,7 @@ func readQueue(t *testing.T, device string) queue {
 // newTunedLab is a lab that may change the settings of a device of its own.
 func newTunedLab(t *testing.T, options ...option) (l *lab, device string, before queue) {
 	t.Helper()
-	device = devicetest.FreshLoop(t, 64<<20)
+	device = devicetest.Loop(t, 64<<20)
 	return newLab(t, "privileged", options...), device, readQueue(t, device)
 }
 
@@ -182,7 +182,7 @@ func TestNothingIsChangedWithoutConsent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			device := devicetest.FreshLoop(t, 64<<20)
+			device := devicetest.Loop(t, 64<<20)
 			before := readQueue(t, device)
 			l := newLab(t, c.level, refused)
 			b := l.benchmark("refused", func(s *v1alpha1.StorageBenchmarkSpec) { tuned(device, 1)(s); c.change(s) })

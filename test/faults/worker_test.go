@@ -170,7 +170,7 @@ type bed struct {
 
 func newBed(t *testing.T) *bed {
 	t.Helper()
-	b := &bed{t: t, order: order{Place: t.TempDir(), Device: devicetest.FreshLoop(t, 32<<20), Journal: filepath.Join(t.TempDir(), "journal")}}
+	b := &bed{t: t, order: order{Place: t.TempDir(), Device: devicetest.Loop(t, 32<<20), Journal: filepath.Join(t.TempDir(), "journal")}}
 	for _, name := range []string{"store", "spool", "scratch"} {
 		if err := os.Mkdir(filepath.Join(b.order.Place, name), 0o700); err != nil {
 			t.Fatal(err)

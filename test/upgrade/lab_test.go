@@ -171,7 +171,7 @@ type disk struct {
 
 func (l *lab) disk() disk {
 	l.t.Helper()
-	d := disk{path: devicetest.FreshLoop(l.t, 64<<20)}
+	d := disk{path: devicetest.Loop(l.t, 64<<20)}
 	d.before = d.queue(l.t)
 	l.t.Cleanup(func() { faults.Compare(l.t, d.before, d.queue(l.t)) })
 	return d

@@ -24,7 +24,8 @@ func Run(t *testing.T, argv ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// Loop creates a loop device of the given size in bytes, on a sparse file.
+// Loop creates a loop device of the given size in bytes, on a sparse file, with the kernel's
+// default settings.
 func Loop(t *testing.T, size int64) string {
 	t.Helper()
 	requireRoot(t)
@@ -37,6 +38,7 @@ func Loop(t *testing.T, size int64) string {
 	}
 	device := Run(t, "losetup", "--find", "--show", file)
 	t.Cleanup(func() { cleanUp(t, "losetup", "--detach", device) })
+	reset(t, device)
 	return device
 }
 
@@ -73,15 +75,23 @@ func OwnLoop(t *testing.T, size int64) string {
 	return device
 }
 
-// FreshLoop is Loop with write_cache at the kernel's default. The kernel's object outlives the
-// file attached to it, so a failed test may have left another value.
-func FreshLoop(t *testing.T, size int64) string {
+// defaults are the kernel's settings of a loop device's queue, in an order in which none of
+// them changes another that was set before.
+var defaults = []struct{ name, value string }{
+	{"scheduler", "none"}, {"nr_requests", "128"}, {"write_cache", "write back"}, {"nomerges", "0"}, {"rq_affinity", "1"}, {"wbt_lat_usec", "-1"},
+}
+
+// reset gives the device's queue the kernel's default settings. The kernel's object outlives
+// the file attached to it, so a test that failed or was killed may have left other values.
+func reset(t *testing.T, device string) {
 	t.Helper()
-	device := Loop(t, size)
-	if err := os.WriteFile(filepath.Join("/sys/block", filepath.Base(device), "queue/write_cache"), []byte("write back"), 0); err != nil {
-		t.Fatal(err)
+	for _, setting := range defaults {
+		err := os.WriteFile(filepath.Join("/sys/block", filepath.Base(device), "queue", setting.name), []byte(setting.value), 0)
+		// Not every kernel throttles writeback.
+		if err != nil && setting.name != "wbt_lat_usec" {
+			t.Fatal(err)
+		}
 	}
-	return device
 }
 
 // Filesystem creates a file system of the given type and size and mounts it.
