@@ -71,11 +71,12 @@ func Notes(f Facts) []string {
 	return notes
 }
 
-// withLabels returns the nodes of these names.
+// withLabels returns the nodes of these names, in their order. That of the cache changes from
+// pass to pass, and with it a message that names them would.
 func withLabels(all []corev1.Node, names []string) (nodes []policy.Node) {
-	for i := range all {
-		if slices.Contains(names, all[i].Name) {
-			nodes = append(nodes, policy.Node{Name: all[i].Name, Labels: all[i].Labels})
+	for _, name := range names {
+		if i := slices.IndexFunc(all, func(n corev1.Node) bool { return n.Name == name }); i >= 0 {
+			nodes = append(nodes, policy.Node{Name: name, Labels: all[i].Labels})
 		}
 	}
 	return nodes

@@ -206,3 +206,16 @@ func TestVolumesThatStayAreSaid(t *testing.T) {
 		t.Errorf("of a class that is gone: %q", notes)
 	}
 }
+
+// A message that changes from pass to pass would be written each time.
+func TestNodesAreNamedInTheOrderTheyWereChosenIn(t *testing.T) {
+	node := func(name string) corev1.Node {
+		return corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"is": name}}}
+	}
+	want := []policy.Node{{Name: "n1", Labels: map[string]string{"is": "n1"}}, {Name: "n3", Labels: map[string]string{"is": "n3"}}}
+	for _, all := range [][]corev1.Node{{node("n1"), node("n2"), node("n3")}, {node("n3"), node("n2"), node("n1")}} {
+		if diff := cmp.Diff(want, withLabels(all, []string{"n1", "n3"})); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
