@@ -1,8 +1,10 @@
 package restore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,10 +43,11 @@ type Records struct {
 	Clock     clock.PassiveClock
 }
 
-// Of returns the records of a benchmark.
+// Of returns the records of a benchmark, in the order of their nodes' names.
 func (r *Records) Of(ctx context.Context, uid types.UID) ([]v1alpha1.NodeRestore, error) {
 	list := &v1alpha1.NodeRestoreList{}
 	err := r.List(ctx, list, client.MatchingFields{indexBenchmark: string(uid)})
+	slices.SortFunc(list.Items, func(a, b v1alpha1.NodeRestore) int { return cmp.Compare(a.Name, b.Name) })
 	return list.Items, err
 }
 

@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -56,6 +57,10 @@ func (w *Workers) Of(ctx context.Context, b *v1alpha1.StorageBenchmark, run stri
 			return nil, err
 		}
 	}
+	// The cache lists them in another order each time, and what is said of them would change.
+	slices.SortFunc(jobs.Items, func(a, b batchv1.Job) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(pods.Items, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(claims.Items, func(a, b corev1.PersistentVolumeClaim) int { return cmp.Compare(a.Name, b.Name) })
 	all := map[string]Seen{}
 	for i := range jobs.Items {
 		if job := &jobs.Items[i]; metav1.IsControlledBy(job, b) {
