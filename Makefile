@@ -175,7 +175,7 @@ bench-latency: deploy ## Measure what the operator adds to a benchmark's start a
 	@go build -o bin/bench-latency ./hack/bench/latency && . hack/env.sh && bin/bench-latency $(BENCH_FLAGS)
 
 .PHONY: bench-scale
-bench-scale: build ## Measure the operator with 10,000 benchmarks on 1,000 simulated nodes, for an hour or two
+bench-scale: build ## Measure the operator with 10,000 benchmarks on 1,000 simulated nodes, for about two hours
 	@go build -o bin/bench-scale ./hack/bench/scale
 	@assets=$$(hack/cluster/cluster assets); tools=$$(hack/cluster/cluster tools kube-controller-manager minio kwok); \
 		exec bin/bench-scale -assets $$assets -kube-controller-manager $$tools/kube-controller-manager \

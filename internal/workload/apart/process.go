@@ -72,6 +72,7 @@ func (e *Interrupted) Unwrap() []error {
 	return []error{e.Cause}
 }
 
+// interrupted returns the error of an engine that was stopped: cause is why, err how it ended.
 func (p *process) interrupted(cause, err error) error {
 	i := &Interrupted{Cause: cause, Stuck: errors.Is(err, ErrStuck)}
 	if words := p.words(); words != "" {
