@@ -137,6 +137,8 @@ type Measurement struct {
 	Stderr string `json:"stderr,omitempty"`
 	// Notes are what readers of the numbers must know.
 	Notes []string `json:"notes,omitempty"`
+	// Verdicts are what the numbers are worth.
+	Verdicts []Verdict `json:"verdicts,omitempty"`
 	// Raw is the tool's own output in the store.
 	Raw *Object `json:"raw,omitempty"`
 	// RawOutput is the tool's own output. The runner stores it as a separate
@@ -212,8 +214,10 @@ type TrialSummary struct {
 	Object  Object  `json:"object"`
 	Metrics Metrics `json:"metrics,omitempty"`
 	// Operations as in the trial's document.
-	Operations []string       `json:"operations,omitempty"`
-	Failure    *trial.Failure `json:"failure,omitempty"`
+	Operations []string `json:"operations,omitempty"`
+	// Verdicts as in the trial's document.
+	Verdicts []Verdict      `json:"verdicts,omitempty"`
+	Failure  *trial.Failure `json:"failure,omitempty"`
 }
 
 // WorkloadPool holds the histograms of all measured trials of a workload with one
@@ -270,6 +274,8 @@ type Row struct {
 	Metrics map[string]Estimate `json:"metrics"`
 	// Operations in the engine's order, or sorted by name.
 	Operations []string `json:"operations,omitempty"`
+	// Verdicts are what the numbers are worth, those that invalidate first.
+	Verdicts []RowVerdict `json:"verdicts,omitempty"`
 	// Histograms of all trials, merged.
 	Histograms Histograms `json:"histograms"`
 	// HistogramsOmitted reports that the run has too many rows to hold all histograms:
@@ -330,6 +336,9 @@ type TargetEnvironment struct {
 	Devices []Device `json:"devices"`
 	// DeviceNote says why there are none, or what else to know about them.
 	DeviceNote string `json:"deviceNote,omitempty"`
+	// Layers of the storage, from the target's own down to the disks; the target's own is
+	// the first.
+	Layers []Layer `json:"layers,omitempty"`
 }
 
 // Device is a leaf disk and its queue's settings.
