@@ -22,6 +22,9 @@ type memory struct {
 	writes written.Versions
 	// clearings has the time since when a benchmark's objects are being removed.
 	clearings map[types.UID]time.Time
+	// empty has the benchmarks of which the API server had nothing, since when nothing was
+	// started.
+	empty map[types.UID]bool
 	// storesGone has the time since when the ResultStore of a run has been missing.
 	storesGone map[types.NamespacedName]time.Time
 }
@@ -134,4 +137,26 @@ func (m *memory) storeFound(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.storesGone, key)
+}
+
+// isEmpty reports whether the API server had nothing of a benchmark's workers, and none was
+// started since.
+func (m *memory) isEmpty(uid types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.empty[uid]
+}
+
+// setEmpty records whether there is nothing of a benchmark's workers.
+func (m *memory) setEmpty(uid types.UID, is bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !is {
+		delete(m.empty, uid)
+		return
+	}
+	if m.empty == nil {
+		m.empty = map[types.UID]bool{}
+	}
+	m.empty[uid] = true
 }

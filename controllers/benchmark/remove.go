@@ -39,6 +39,7 @@ func (r *Reconciler) remove(ctx context.Context, p *pass) (done bool, err error)
 		p.gone = true
 		r.memory.forget(client.ObjectKeyFromObject(p.StorageBenchmark))
 		r.memory.writes.Forget(p.UID)
+		r.memory.setEmpty(p.UID, false)
 	}
 	return true, err
 }

@@ -179,6 +179,7 @@ func (r *Reconciler) begin(ctx context.Context, p *pass, s *scene, a progress.Ac
 	if err != nil {
 		return err
 	}
+	r.memory.setEmpty(p.UID, false)
 	err = r.beginOn(ctx, p, s, a, self, target)
 	if err == nil || trial.AsFailure(err).Class == reason.Starting {
 		return err

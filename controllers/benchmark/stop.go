@@ -53,12 +53,37 @@ func (r *Reconciler) stop(ctx context.Context, p *pass) (done bool, err error) {
 const removalPatience = 2 * time.Minute
 
 // clear deletes the Jobs of every run of the benchmark. It returns what is left of them on
-// nodes that answer. When nothing is, or after removalPatience, it gives the nodes back.
+// nodes that answer. When nothing is, or after removalPatience, it gives the nodes back. The
+// cache may not have what was started last, so the API server is asked too, once.
 func (r *Reconciler) clear(ctx context.Context, p *pass) (left string, err error) {
 	all, err := r.Workers.Of(ctx, p.StorageBenchmark, "")
 	if err != nil {
 		return "", err
 	}
+	left, err = r.clearAll(ctx, all)
+	if err == nil && left == "" && p.Status.Run != nil && !r.memory.isEmpty(p.UID) {
+		if all, err = r.Workers.OfLive(ctx, p.StorageBenchmark); err == nil {
+			left, err = r.clearAll(ctx, all)
+		}
+		r.memory.setEmpty(p.UID, err == nil && left == "")
+	}
+	if err != nil {
+		return "", err
+	}
+	if left != "" {
+		if r.memory.clearing(p.UID, r.Clock.Now()) < removalPatience {
+			return left, nil
+		}
+		ctrl.LoggerFrom(ctx).Info("no longer waiting for what somebody keeps of a run", "left", left)
+	} else {
+		r.memory.cleared(p.UID)
+	}
+	r.Workers.Forget(p.UID)
+	return "", r.Leases.ReleaseAll(ctx, p.StorageBenchmark)
+}
+
+// clearAll deletes the Jobs of all, and returns what is left of them on nodes that answer.
+func (r *Reconciler) clearAll(ctx context.Context, all map[string]workers.Seen) (left string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		seen := all[name]
 		what, err := r.leftOnNode(ctx, seen)
@@ -77,16 +102,7 @@ func (r *Reconciler) clear(ctx context.Context, p *pass) (left string, err error
 			left = what
 		}
 	}
-	if left != "" {
-		if r.memory.clearing(p.UID, r.Clock.Now()) < removalPatience {
-			return left, nil
-		}
-		ctrl.LoggerFrom(ctx).Info("no longer waiting for what somebody keeps of a run", "left", left)
-	} else {
-		r.memory.cleared(p.UID)
-	}
-	r.Workers.Forget(p.UID)
-	return "", r.Leases.ReleaseAll(ctx, p.StorageBenchmark)
+	return left, nil
 }
 
 // leftOnNode names a Pod of a worker that is still there on a node that answers, or its

@@ -40,41 +40,42 @@ const startPatience = 10 * time.Second
 type Reconciler struct {
 	Records
 
-	goneJobs goneJobs
-	written  written.Versions
-	ending   endings
+	over    overJobs
+	written written.Versions
+	ending  endings
 }
 
 // staleRetry is how soon a record is looked at again whose last write by the operator itself
 // has not come back yet.
 const staleRetry = 20 * time.Millisecond
 
-// goneJobs remembers which Jobs of workers the API server did not have. A UID never comes back,
-// so asking once for each record is enough. After a restart it asks once more.
-type goneJobs struct {
+// overJobs remembers of which Jobs of workers the API server agreed with the cache, which may be
+// behind, that they start no more Pods. Asking once for each version of a Job in the cache is enough. After a
+// restart it asks once more.
+type overJobs struct {
 	mu  sync.Mutex
-	all map[string]types.UID // by the record's name
+	all map[string]string // Job and version in the cache, by the record's name
 }
 
-func (g *goneJobs) has(record string, job types.UID) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return job != "" && g.all[record] == job
+func (o *overJobs) has(record, version string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.all[record] == version
 }
 
-func (g *goneJobs) add(record string, job types.UID) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.all == nil {
-		g.all = map[string]types.UID{}
+func (o *overJobs) add(record, version string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.all == nil {
+		o.all = map[string]string{}
 	}
-	g.all[record] = job
+	o.all[record] = version
 }
 
-func (g *goneJobs) forget(record string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.all, record)
+func (o *overJobs) forget(record string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.all, record)
 }
 
 // SetupWithManager registers the controller.
@@ -129,7 +130,7 @@ func (r *Reconciler) ofWorker(ctx context.Context, object client.Object) []recon
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	record := &v1alpha1.NodeRestore{}
 	if err := r.Get(ctx, req.NamespacedName, record); err != nil || !record.DeletionTimestamp.IsZero() {
-		r.goneJobs.forget(req.Name)
+		r.over.forget(req.Name)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if r.written.After(record.UID, record.ResourceVersion) {
@@ -176,22 +177,34 @@ func (r *Reconciler) gather(ctx context.Context, record *v1alpha1.NodeRestore) (
 	return f, job, err
 }
 
-// lookAtWorker finds whether a Pod of the worker's Job may run, now or later.
+// lookAtWorker finds whether a Pod of the worker's Job may run, now or later. That none may is
+// believed of the API server, not of the cache.
 func (r *Reconciler) lookAtWorker(ctx context.Context, record *v1alpha1.NodeRestore) (worker, error) {
+	found, version, err := r.lookThrough(ctx, r.Client, record)
+	if err != nil || found == workerActive || r.over.has(record.Name, version) {
+		return found, err
+	}
+	live, _, err := r.lookThrough(ctx, r.Live, record)
+	if err == nil && live == found {
+		r.over.add(record.Name, version)
+	}
+	return live, err
+}
+
+// lookThrough finds it as the reader shows it, and which version of the Job that has.
+func (r *Reconciler) lookThrough(ctx context.Context, reader client.Reader, record *v1alpha1.NodeRestore) (found worker, version string, err error) {
 	spec := record.Spec
 	job := &batchv1.Job{}
-	key := types.NamespacedName{Namespace: spec.Benchmark.Namespace, Name: spec.Job.Name}
-	err := r.Get(ctx, key, job)
-	if apierrors.IsNotFound(err) && !r.goneJobs.has(record.Name, spec.Job.UID) {
-		// The cache may not have it yet, or a tenant may have taken its labels off.
-		if err = r.Live.Get(ctx, key, job); apierrors.IsNotFound(err) || err == nil && job.UID != spec.Job.UID {
-			r.goneJobs.add(record.Name, spec.Job.UID)
-		}
-	}
+	err = reader.Get(ctx, types.NamespacedName{Namespace: spec.Benchmark.Namespace, Name: spec.Job.Name}, job)
 	if client.IgnoreNotFound(err) != nil {
-		return workerActive, err
+		return workerActive, "", err
 	}
-	over := apierrors.IsNotFound(err) || job.UID != spec.Job.UID || !job.DeletionTimestamp.IsZero() || state.JobEnded(job) != ""
+	missing := err != nil || job.UID != spec.Job.UID
+	version = string(spec.Job.UID)
+	if !missing {
+		version += "/" + job.ResourceVersion
+	}
+	over := missing || !job.DeletionTimestamp.IsZero() || state.JobEnded(job) != ""
 	if !over && state.Suspended(job) && job.Annotations[jobspec.AnnotationComplete] != "" {
 		over = true // parked: it opens the record again when it goes on
 	}
@@ -199,27 +212,27 @@ func (r *Reconciler) lookAtWorker(ctx context.Context, record *v1alpha1.NodeRest
 		// No new Pod is admitted to a namespace that is being deleted, or gone.
 		namespace, err := state.OfNamespace(ctx, r.Client, spec.Benchmark.Namespace)
 		if err != nil {
-			return workerActive, err
+			return workerActive, version, err
 		}
 		over = namespace != state.NamespaceThere
 	}
-	if !over && lost(job, spec) {
-		return workerEnding, nil
-	}
-	if !over {
-		return workerActive, nil
+	switch {
+	case !over && lost(job, spec):
+		return workerEnding, version, nil
+	case !over:
+		return workerActive, version, nil
 	}
 	pods := &corev1.PodList{}
-	if err := r.List(ctx, pods, client.InNamespace(spec.Benchmark.Namespace), client.MatchingLabels{jobspec.LabelWorker: spec.Worker, jobspec.LabelRun: spec.Run}); err != nil {
-		return workerActive, err
+	if err := reader.List(ctx, pods, client.InNamespace(spec.Benchmark.Namespace), client.MatchingLabels{jobspec.LabelWorker: spec.Worker, jobspec.LabelRun: spec.Run}); err != nil {
+		return workerActive, version, err
 	}
 	for i := range pods.Items {
 		owner := metav1.GetControllerOf(&pods.Items[i])
 		if owner != nil && owner.UID == spec.Job.UID && !state.PodEnded(&pods.Items[i]) {
-			return workerEnding, nil
+			return workerEnding, version, nil
 		}
 	}
-	return workerEnded, nil
+	return workerEnded, version, nil
 }
 
 // lost reports whether somebody has taken the Job away from the operator, which finds its

@@ -16,6 +16,7 @@ import (
 	"storagebench.io/storagebench/controllers/nodes"
 	"storagebench.io/storagebench/controllers/restore"
 	"storagebench.io/storagebench/controllers/state"
+	"storagebench.io/storagebench/controllers/written"
 	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/internal/progress"
 	"storagebench.io/storagebench/internal/trial"
@@ -34,6 +35,7 @@ type Workers struct {
 	retries retries
 	left    leftovers
 	events  recentEvents
+	jobs    written.Objects
 }
 
 // Seen is what is there of one worker.
@@ -46,6 +48,15 @@ type Seen struct {
 // Of finds what is there of a benchmark's workers, by their names. With a run, it finds
 // those of that run only. Labels can be forged, so owners decide.
 func (w *Workers) Of(ctx context.Context, b *v1alpha1.StorageBenchmark, run string) (map[string]Seen, error) {
+	return of(ctx, w.Client, b, run)
+}
+
+// OfLive asks the API server for what is there of all workers of a benchmark.
+func (w *Workers) OfLive(ctx context.Context, b *v1alpha1.StorageBenchmark) (map[string]Seen, error) {
+	return of(ctx, w.Live, b, "")
+}
+
+func of(ctx context.Context, reader client.Reader, b *v1alpha1.StorageBenchmark, run string) (map[string]Seen, error) {
 	selector := client.MatchingLabels{jobspec.LabelManagedBy: jobspec.ManagedBy, jobspec.LabelBenchmark: b.Name}
 	if run != "" {
 		selector[jobspec.LabelRun] = run
@@ -53,7 +64,7 @@ func (w *Workers) Of(ctx context.Context, b *v1alpha1.StorageBenchmark, run stri
 	options := []client.ListOption{client.InNamespace(b.Namespace), selector}
 	jobs, pods, claims := &batchv1.JobList{}, &corev1.PodList{}, &corev1.PersistentVolumeClaimList{}
 	for _, list := range []client.ObjectList{jobs, pods, claims} {
-		if err := w.List(ctx, list, options...); err != nil {
+		if err := reader.List(ctx, list, options...); err != nil {
 			return nil, err
 		}
 	}

@@ -115,6 +115,7 @@ func (w *Workers) make(ctx context.Context, o Order) (*batchv1.Job, error) {
 	if err := action.Done(ctx, "start", job, w.Create(ctx, job)); err != nil {
 		return nil, w.inTheWay(ctx, o.Benchmark, job, err)
 	}
+	w.wrote(o.Benchmark.UID, job)
 	secret, err := jobspec.GrantSecret(job, grant)
 	if err != nil {
 		return job, &trial.Failure{Class: reason.InvalidSpec, Field: "spec.trials.min", Message: err.Error(), Remedy: "lower trials.min or split the benchmark", Err: err}
@@ -151,7 +152,11 @@ func (w *Workers) letGo(ctx context.Context, o Order, job *batchv1.Job) error {
 	}
 	job.Annotations[jobspec.AnnotationComplete] = "true"
 	job.Spec.Suspend = new(false)
-	return action.Done(ctx, "let-go", job, w.Patch(ctx, job, client.MergeFrom(before)))
+	err := action.Done(ctx, "let-go", job, w.Patch(ctx, job, client.MergeFrom(before)))
+	if err == nil {
+		w.wrote(o.Benchmark.UID, job)
+	}
+	return err
 }
 
 // Record writes the record of the worker's node, if the worker changes settings.
@@ -193,6 +198,7 @@ func (w *Workers) Park(ctx context.Context, b *v1alpha1.StorageBenchmark, worker
 	if err := action.Done(ctx, "park", job, w.Patch(ctx, job, client.MergeFrom(before))); err != nil {
 		return client.IgnoreNotFound(err)
 	}
+	w.wrote(b.UID, job)
 	w.retries.failed(b.UID, worker, w.Clock.Now(), &why)
 	return nil
 }
@@ -215,6 +221,7 @@ func (w *Workers) Remove(ctx context.Context, b *v1alpha1.StorageBenchmark, work
 func (w *Workers) Forget(benchmark types.UID) {
 	w.retries.forget(benchmark, "")
 	w.left.forget(benchmark)
+	w.jobs.Forget(benchmark)
 }
 
 // delete deletes a Job in the background: in the foreground, a Pod on a node that does not
@@ -253,6 +260,11 @@ func (w *Workers) inTheWay(ctx context.Context, b *v1alpha1.StorageBenchmark, jo
 	// The cache does not know it yet, or does not know any more whose it is.
 	if jobState(existing) == progress.JobPreparing || !sameLabels(existing, job) {
 		_ = w.delete(ctx, "discard", existing)
+		return earlier
+	}
+	if existing.DeletionTimestamp.IsZero() {
+		// An operator before this one has let it go. It is no obstacle: the cache will show it.
+		return apierrors.NewConflict(batchv1.Resource("jobs"), existing.Name, err)
 	}
 	return earlier
 }

@@ -1,6 +1,7 @@
 // Package written remembers the resource versions of the operator's own last writes. The cache
 // gets a write a moment later; a pass that reads an older version would do the same work again.
-// And the event of an own write need not wake a controller.
+// And the event of an own write need not wake a controller. Objects does the same for what the
+// cache may not even have yet.
 package written
 
 import (

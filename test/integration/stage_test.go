@@ -79,6 +79,7 @@ type stage struct {
 	nodes     []string
 	clock     *testclock.FakePassiveClock
 	counter   *counter
+	cached    *late
 	bench     *benchmark.Reconciler
 	restores  *restore.Reconciler
 }
@@ -113,7 +114,8 @@ func (s *stage) operator() {
 	mapper := s.api.RESTMapper()
 	live, err := client.New(config, client.Options{HTTPClient: httpClient, Scheme: s.scheme, Mapper: mapper})
 	s.must(err)
-	cached, err := client.New(config, client.Options{HTTPClient: httpClient, Scheme: s.scheme, Mapper: mapper, Cache: &client.CacheOptions{Reader: s.cache}})
+	s.cached = &late{Reader: s.cache, scheme: s.scheme}
+	cached, err := client.New(config, client.Options{HTTPClient: httpClient, Scheme: s.scheme, Mapper: mapper, Cache: &client.CacheOptions{Reader: s.cached}})
 	s.must(err)
 	settings := jobspec.Settings{Image: "storagebench:test", ImagePullPolicy: corev1.PullNever}
 	records := restore.Records{Client: cached, Live: live, Settings: settings, Namespace: restoreNamespace, Clock: s.clock}
