@@ -152,7 +152,7 @@ var Rules = []Rule{
 	{
 		Path: "controllers/workers",
 		Own: []string{
-			"api/v1alpha1", "controllers/action", "controllers/admission", "controllers/nodes", "controllers/restore", "controllers/state", "controllers/stores",
+			"api/v1alpha1", "controllers/action", "controllers/admission", "controllers/nodes", "controllers/restore", "controllers/state", "controllers/written", "controllers/stores",
 			"internal/jobspec", "internal/progress", "internal/status", "internal/store", "internal/trial",
 		},
 		Foreign: controllerFramework,
