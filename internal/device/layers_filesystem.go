@@ -103,12 +103,12 @@ func (s System) ext4Options(number string) string {
 // overlay follows the directories of an overlay, the upper one first.
 func (st *stack) overlay(at int, fs Filesystem) {
 	for _, upper := range fs.values("upperdir") {
-		st.file(at, st.layerOf(upper))
+		st.file(at, unquote(upper))
 	}
 	lower := append(fs.values("lowerdir+"), fs.values("datadir+")...)
 	for _, list := range fs.values("lowerdir") {
 		for _, dir := range splitColons(list) {
-			lower = append(lower, st.layerOf(dir))
+			lower = append(lower, unquote(dir))
 		}
 	}
 	for _, dir := range lower {
@@ -137,12 +137,9 @@ func splitColons(list string) []string {
 	return out
 }
 
-// layerOf returns a directory of an overlay without the overlay's own backslashes, which some
-// kernels show and others do not.
-func (st *stack) layerOf(dir string) string {
-	if _, err := st.system.resolve(dir); err == nil || !strings.Contains(dir, `\`) {
-		return dir
-	}
+// unquote returns a directory without the backslashes with which overlay quotes it in upperdir
+// and lowerdir, though not in lowerdir+.
+func unquote(dir string) string {
 	var out strings.Builder
 	for i := 0; i < len(dir); i++ {
 		if dir[i] == '\\' && i+1 < len(dir) {

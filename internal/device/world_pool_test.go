@@ -42,14 +42,14 @@ func (w *world) zfs(at string, depth int) *node {
 
 // vdev makes a disk, a file or a group of a pool.
 func (w *world) vdev(status *strings.Builder, above, indent string, depth int) *node {
-	if len(indent) < 6 && w.chance(50) {
+	if len(indent) < 5 && w.chance(50) {
 		kind := pick(w, "mirror", "raidz2", "draid2:4d:11c:1s")
 		group := w.name(kind + "-")
 		fmt.Fprintf(status, "%s%-10s  ONLINE       0     0     0\n", indent, group)
 		id := above + "/" + group
 		var below []*node
 		for range 2 + w.random.IntN(2) {
-			below = append(below, w.vdev(status, id, indent+"    ", depth))
+			below = append(below, w.vdev(status, id, indent+"  ", depth))
 		}
 		n := &node{Layer: result.Layer{ID: id, Kind: result.PoolLayer, Type: kind}}
 		if kind == "mirror" {
@@ -71,7 +71,7 @@ func (w *world) vdev(status *strings.Builder, above, indent string, depth int) *
 
 // grow adds something to the world that is mounted, or a bind mount of something that is.
 func (w *world) grow() {
-	on := w.filesystem(w.random.IntN(6))
+	on := w.filesystem(w.random.IntN(5))
 	if !w.chance(25) || on.Kind != result.FilesystemLayer || on.Type == "zfs" {
 		return
 	}

@@ -191,7 +191,11 @@ func (w *world) filesystemOn(at, kind string, on *node) *node {
 		w.write("proc/fs/ext4/"+on.ID+"/options", "rw\nbarrier_default\ndata=ordered\n")
 		n.Options = joinOptions(n.Options, "barrier_default,data=ordered")
 	}
-	return w.know(n, on)
+	w.know(n, on)
+	if kind == "fuseblk" { // a program reads the disk
+		n.direct[1] = worse(n.direct[1], result.DirectUnknown)
+	}
+	return n
 }
 
 // filesystem mounts a file system, and sometimes a part of one that is mounted already.
@@ -276,7 +280,7 @@ func (w *world) overlay(at string, depth int) *node {
 	}
 	options := ""
 	if w.chance(70) {
-		options = pick(w, "", ",volatile", ",fsync=volatile") + ",upperdir=" + escapeOption.Replace(directory())
+		options = pick(w, "", ",volatile", ",fsync=volatile") + ",upperdir=" + escapeOption.Replace(strings.NewReplacer(",", `\,`, `\`, `\\`).Replace(directory()))
 	}
 	colons := strings.NewReplacer(":", `\:`, `\`, `\\`)
 	if w.chance(50) {
