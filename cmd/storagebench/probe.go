@@ -134,7 +134,7 @@ func probePath(system device.System, path string) (probeDocument, error) {
 		return probeDocument{}, fmt.Errorf("%s: %w", path, err)
 	}
 	if own := d.Layers[0]; own.Kind == result.UnknownLayer && strings.HasPrefix(own.ID, "fs:") {
-		return refuse(fmt.Sprintf("%s is on a file system of type %s, of which storagebench does not know what it is on", path, own.Type), nil)
+		return refuse(fmt.Sprintf("%s is on a file system of type %s, and storagebench does not know what that is on", path, own.Type), nil)
 	}
 	d.Copies = result.Copies(d.Layers)
 	if cause, ok := result.InMemory(d.Layers); ok {
@@ -162,8 +162,11 @@ func printTree(w io.Writer, d probeDocument) error {
 	if d.Copies > 1 {
 		fmt.Fprintf(w, "The disks write %d copies of each block.\n", d.Copies)
 	}
-	if d.Why != "" {
-		fmt.Fprintf(w, "Direct I/O does not reach the disks for certain: %s.\n", d.Why)
+	switch {
+	case d.Below == result.DirectUnknown:
+		fmt.Fprintf(w, "It is not known whether direct I/O passes all page caches: %s.\n", d.Why)
+	case d.Why != "":
+		fmt.Fprintf(w, "Direct I/O does not pass all page caches: %s.\n", d.Why)
 	}
 	for _, l := range d.Layers {
 		if l.Note != "" {
@@ -241,7 +244,9 @@ func about(l result.Layer) string {
 	}
 	switch {
 	case l.Kind == result.LoopLayer:
-		add("file %s", l.Source)
+		if l.Source != "" {
+			add("file %s", l.Source)
+		}
 		if l.DirectIO != nil {
 			add("%s", map[bool]string{true: "direct I/O", false: "through the page cache"}[*l.DirectIO])
 		}

@@ -59,7 +59,7 @@ func (st *stack) block(dir string) (id string) {
 func (st *stack) describe(dir string) result.Layer {
 	d := describe(dir)
 	l := result.Layer{
-		ID: d.Name, Number: attribute(dir, "dev"), Model: d.Model, SizeBytes: d.SizeBytes,
+		ID: d.Name, Number: attribute(dir, "dev"), Model: modelOf(d.Model), SizeBytes: d.SizeBytes,
 		WriteCache: d.Queue["write_cache"], DeviceCache: deviceCache(dir, d.Queue["cache_type"]),
 		FUA: flag(dir, "queue/fua"), Rotational: flag(dir, "queue/rotational"), IOStats: d.Queue["iostats"] == "1",
 		LinkBytesPerSecond: link(dir),
@@ -68,6 +68,14 @@ func (st *stack) describe(dir string) result.Layer {
 		l.DiscardMaxBytes = &n
 	}
 	return l
+}
+
+// modelOf returns a model. Of a virtio disk sysfs has a number.
+func modelOf(model string) string {
+	if strings.HasPrefix(model, "0x") {
+		return ""
+	}
+	return model
 }
 
 // deviceCache returns what a disk itself says of its cache.

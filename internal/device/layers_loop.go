@@ -1,7 +1,9 @@
 package device
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,7 +73,7 @@ type loopFile struct {
 func (s System) visible(path string, file loopFile, sure bool) bool {
 	info, err := os.Stat(s.path(path))
 	if err != nil || !sure {
-		return err == nil
+		return err == nil || errors.Is(err, fs.ErrPermission) && !sure
 	}
 	var stat unix.Stat_t
 	if unix.Stat(s.path(path), &stat) != nil {

@@ -76,8 +76,10 @@ func TestFioAndBandwidthMeasureADevice(t *testing.T) {
 	if stream.Outcome != result.Measured || stream.Metrics["write.bandwidth"].Value <= 0 || stream.Metrics["read.bandwidth"].Value <= 0 {
 		t.Errorf("%+v", stream.Metrics)
 	}
-	if stream.DirectIO == nil || stream.DirectIO.Effective != result.Direct {
-		t.Errorf("direct I/O: %+v", stream.DirectIO)
+	// The volume is a loop device. Its file is on the node, where the Pod cannot see whether
+	// that is cached in turn.
+	if d := stream.DirectIO; d == nil || d.Effective != result.DirectUnknown || !strings.Contains(d.Evidence, "confirms it") || !strings.Contains(d.Evidence, "cannot be seen from here") {
+		t.Errorf("direct I/O: %+v", d)
 	}
 	l.nothingLeft()
 }
