@@ -145,7 +145,7 @@ func probePath(system device.System, path string) (probeDocument, error) {
 }
 
 func printTree(w io.Writer, d probeDocument) error {
-	fmt.Fprintln(w, d.Path)
+	fmt.Fprintln(w, oneLine(d.Path))
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "LAYER\tTYPE\tSIZE\tCACHE\tFLUSH\tDISCARD\tABOUT")
 	t := tree{out: table, layers: map[string]result.Layer{}, printed: map[string]bool{}}
@@ -157,16 +157,16 @@ func printTree(w io.Writer, d probeDocument) error {
 		return err
 	}
 	if d.InMemory != "" {
-		fmt.Fprintf(w, "All data is in the memory of this machine: %s.\n", d.InMemory)
+		fmt.Fprintf(w, "All data is in the memory of this machine: %s.\n", oneLine(d.InMemory))
 	}
 	if d.Copies > 1 {
 		fmt.Fprintf(w, "The disks write %d copies of each block.\n", d.Copies)
 	}
 	switch {
 	case d.Below == result.DirectUnknown:
-		fmt.Fprintf(w, "It is not known whether direct I/O passes all page caches: %s.\n", d.Why)
+		fmt.Fprintf(w, "It is not known whether direct I/O passes all page caches: %s.\n", oneLine(d.Why))
 	case d.Why != "":
-		fmt.Fprintf(w, "Direct I/O does not pass all page caches: %s.\n", d.Why)
+		fmt.Fprintf(w, "Direct I/O does not pass all page caches: %s.\n", oneLine(d.Why))
 	}
 	for _, l := range d.Layers {
 		if l.Note != "" {
