@@ -111,8 +111,16 @@ func (st *stack) overlay(at int, fs Filesystem) {
 			lower = append(lower, unquote(dir))
 		}
 	}
+	var gone []string
 	for _, dir := range lower {
+		if _, err := st.system.resolve(dir); err != nil {
+			gone = append(gone, dir)
+			continue
+		}
 		st.file(at, dir)
+	}
+	if len(gone) > 0 { // in a container it is all of them, and they can be a hundred
+		st.hidden(at, gone[0], fmt.Sprintf("%d of the %d lower directories are not visible from here, such as %s", len(gone), len(lower), gone[0]))
 	}
 }
 

@@ -261,10 +261,16 @@ func (w *world) btrfs(at string, depth int) *node {
 
 func (w *world) overlay(at string, depth int) *node {
 	var below []*node
+	var gone *node // of all lower directories that are not visible, the first is a layer
+	upper := false
 	directory := func() string {
 		if w.chance(20) {
 			path := "/elsewhere/" + w.odd("layer")
-			below = append(below, w.hidden(path))
+			if upper {
+				below = append(below, w.hidden(path))
+			} else if gone == nil {
+				gone = w.hidden(path)
+			}
 			return path
 		}
 		on := w.filesystem(depth - 1)
@@ -280,8 +286,10 @@ func (w *world) overlay(at string, depth int) *node {
 	}
 	options := ""
 	if w.chance(70) {
+		upper = true
 		options = pick(w, "", ",volatile", ",fsync=volatile") + ",upperdir=" + escapeOption.Replace(strings.NewReplacer(",", `\,`, `\`, `\\`).Replace(directory()))
 	}
+	upper = false
 	colons := strings.NewReplacer(":", `\:`, `\`, `\\`)
 	if w.chance(50) {
 		var lower []string
@@ -293,6 +301,9 @@ func (w *world) overlay(at string, depth int) *node {
 		for range 1 + w.random.IntN(3) {
 			options += ",lowerdir+=" + escapeOption.Replace(directory())
 		}
+	}
+	if gone != nil {
+		below = append(below, gone)
 	}
 	n := &node{Layer: result.Layer{ID: "fs:" + at, Kind: result.FilesystemLayer, Type: "overlay", Options: "rw,relatime" + options, Source: "overlay"}}
 	w.mount(at, "0:79", "/", "overlay", "overlay", options)

@@ -1,6 +1,8 @@
 package result
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -66,6 +68,61 @@ func DataBelow(layers []Layer, l Layer) []Layer {
 		}
 	}
 	return out
+}
+
+// maxLayers is how many bytes of JSON layers may have in an environment, which has a limit of
+// its own. It is enough for a hundred disks.
+const maxLayers = 24 << 10
+
+// maxOptions is how long the options of a layer may be when there is not enough room. Overlays
+// can have hundreds of lower directories.
+const maxOptions = 512
+
+// FitLayers returns layers that fit into an environment. If there are too many, it shortens
+// the options of overlays, and then leaves out the last layers, which the first one notes.
+func FitLayers(layers []Layer) []Layer {
+	size := func(v any) int {
+		b, err := json.Marshal(v)
+		if err != nil {
+			return math.MaxInt32
+		}
+		return len(b) + 1
+	}
+	if len(layers) == 0 || size(layers) <= maxLayers {
+		return layers
+	}
+	var out []Layer
+	room := maxLayers - 256 // for the note
+	kept := map[string]bool{}
+	for _, l := range layers {
+		l.Options, l.Below = shortOptions(l.Options), slices.Clone(l.Below)
+		if room -= size(l); room < 0 {
+			break
+		}
+		out, kept[l.ID] = append(out, l), true
+	}
+	for i := range out {
+		out[i].Below = slices.DeleteFunc(out[i].Below, func(id string) bool { return !kept[id] })
+	}
+	if left := len(layers) - len(out); left > 0 && len(out) > 0 {
+		out[0].Note = strings.TrimPrefix(fmt.Sprintf("%s; %d more layers are left out, because they are too many for the results", out[0].Note, left), "; ")
+	}
+	return out
+}
+
+// shortOptions leaves out the options that are long, until the rest is not.
+func shortOptions(options string) string {
+	if len(options) <= maxOptions {
+		return options
+	}
+	var out []string
+	length := 0
+	for option := range strings.SplitSeq(options, ",") {
+		if length+len(option) < maxOptions && !strings.HasPrefix(option, "lowerdir") {
+			out, length = append(out, option), length+len(option)+1
+		}
+	}
+	return strings.Join(out, ",")
 }
 
 // auxiliary are the parts of a ZFS pool that hold no data of files, or not only there.

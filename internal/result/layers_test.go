@@ -1,6 +1,7 @@
 package result
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -124,6 +125,37 @@ func TestAnyLayersHaveAnAnswer(t *testing.T) {
 		anywhere := slices.ContainsFunc(layers, func(l Layer) bool { return l.InMemory })
 		if l, ok := InMemory(layers); ok && (!anywhere || !l.InMemory) {
 			t.Errorf("seed %d: %+v is said to be in memory", seed, l)
+		}
+	}
+}
+
+func TestLayersFitIntoAnEnvironment(t *testing.T) {
+	few := []Layer{mirror("md0", "sda", "sdb"), disk("sda"), disk("sdb")}
+	if got := FitLayers(few); len(got) != 3 || got[0].Note != "" || got[0].Options != "" {
+		t.Errorf("few: %+v", got)
+	}
+	overlay := Layer{ID: "fs:/", Type: "overlay", Note: "x", Options: "rw,lowerdir=" + strings.Repeat("/l:", 10_000) + ",upperdir=/u,volatile"}
+	many := []Layer{overlay}
+	for i := range 1000 {
+		id := fmt.Sprintf("disk%d", i)
+		many[0].Below = append(many[0].Below, id)
+		many = append(many, disk(id))
+	}
+	many[0].Below = many[0].Below[:200]
+	got := FitLayers(many)
+	b, err := json.Marshal(got)
+	if err != nil || len(b) > maxLayers || len(got) < 100 {
+		t.Errorf("%d layers with %d bytes, %v", len(got), len(b), err)
+	}
+	if got[0].Options != "rw,upperdir=/u,volatile" || !strings.HasPrefix(got[0].Note, "x; ") || !strings.Contains(got[0].Note, fmt.Sprint(1001-len(got))) {
+		t.Errorf("the first is %+v", got[0])
+	}
+	if len(many[0].Below) != 200 || many[0].Note != "x" {
+		t.Error("the layers themselves have changed")
+	}
+	for _, id := range got[0].Below {
+		if !slices.ContainsFunc(got, func(l Layer) bool { return l.ID == id }) {
+			t.Errorf("%s is not there", id)
 		}
 	}
 }

@@ -114,7 +114,7 @@ func (t *tuning) describe(e *result.TargetEnvironment) {
 		e.Devices, e.DeviceNote = t.place.Leaves, t.place.DeviceNote
 	}
 	if len(t.place.Layers) > len(e.Layers) {
-		e.Layers = t.place.Layers
+		e.Layers = result.FitLayers(t.place.Layers)
 	}
 }
 
