@@ -17,7 +17,7 @@ func mirrored(t *testing.T) device.System {
 	t.Helper()
 	root := t.TempDir()
 	for name, content := range map[string]string{
-		"proc/self/mountinfo":              "20 1 7:0 / / rw - ext4 /dev/loop0 rw\n21 20 9:0 / /srv rw - xfs /dev/md0 rw\n22 20 0:9 / /run rw - tmpfs tmpfs rw\n",
+		"proc/self/mountinfo":              "20 1 7:0 / / rw - ext4 /dev/loop0 rw\n21 20 9:0 / /srv rw - xfs /dev/md0 rw\n22 20 0:9 / /run rw - tmpfs none rw\n",
 		"proc/devices":                     "Block devices:\n  7 loop\n  8 sd\n  9 md\n",
 		"srv/disk.img":                     "",
 		"sys/devices/loop0/dev":            "7:0",

@@ -2,6 +2,7 @@ package device
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -19,9 +20,7 @@ func machine(t *testing.T, mounts string, devices, files map[string]string) Syst
 		all[fmt.Sprintf("sys/dev/block/250:%d", number)] = "->" + dir
 		all["sys/class/block/"+name] = "->" + dir
 	}
-	for name, content := range files {
-		all[name] = content
-	}
+	maps.Copy(all, files)
 	return tree(t, all)
 }
 
@@ -138,9 +137,7 @@ func TestMembersOfOneDevice(t *testing.T) {
 		for file, content := range c.files {
 			files[virtual+file] = content
 		}
-		for link, target := range below {
-			files[link] = target
-		}
+		maps.Copy(files, below)
 		layers := from(t, machine(t, "", devices, files), "top")
 		if len(layers) < 3 || layers[0].Type != c.word || result.Copies(layers) != c.copies || (c.note == "") != (layers[0].Note == "") || !strings.Contains(layers[0].Note, c.note) {
 			t.Errorf("%s: %+v", name, layers)

@@ -53,7 +53,7 @@ func parsePool(status, pool string) []*vdev {
 	open := []*vdev{root}
 	for line := range strings.Lines(config) {
 		m := vdevLine.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
-		if m == nil || m[3] == "" && strings.HasPrefix(m[2], "NAME ") {
+		if len(m) == 0 || m[3] == "" && strings.HasPrefix(m[2], "NAME ") {
 			continue
 		}
 		level := len(m[1])/2 + 1

@@ -81,7 +81,7 @@ func (w *world) raid(depth int) *node {
 // from here, or that was in memory only.
 func (w *world) loop(depth int) *node {
 	var holds *node
-	file := ""
+	var file string
 	files := map[string]string{}
 	switch w.random.IntN(6) {
 	case 0:

@@ -25,8 +25,6 @@ type world struct {
 	count  int
 	// places are mount points, with the ID of the mount that is visible there.
 	places map[string]int
-	// inUse are devices that have a partition table, a member's or a file system's signature.
-	free []*node
 }
 
 // node is a layer as it truly is.
