@@ -244,6 +244,7 @@ func TestBlockDevicesOfTheNode(t *testing.T) {
 			p := newPod(t, fio(t, "w", "rw=randrw", "size=8m", "runtime=1"))
 			p.plan.Targets[0] = trial.Target{Name: "fast", Source: trial.BlockDevice, Mode: trial.Block, Generated: c.generated}
 			p.target = devicetest.Loop(t, 32<<20)
+			devicetest.DirectIO(t, p.target)
 			if c.format {
 				devicetest.Run(t, "mkfs.ext4", "-q", p.target)
 			}
@@ -258,7 +259,7 @@ func TestBlockDevicesOfTheNode(t *testing.T) {
 				devicetest.Run(t, "fsck.ext4", "-n", p.target)
 				return
 			}
-			if d := p.document("w.r001"); d.DirectIO.Effective != result.Direct || len(p.summary().Environment.Target.Devices) != 1 {
+			if d := p.document("w.r001"); d.DirectIO.Effective != result.Direct || len(p.summary().Environment.Target.Devices) != 1 || len(p.summary().Environment.Target.Layers) < 2 {
 				t.Errorf("%+v, %+v", d.DirectIO, p.summary().Environment.Target)
 			}
 		})

@@ -184,6 +184,7 @@ func TestARealLoopDeviceIsItsOwnLeaf(t *testing.T) {
 
 func TestDirectIOOfFileSystems(t *testing.T) {
 	ext4, path := devicetest.Filesystem(t, "ext4", 64<<20)
+	devicetest.DirectIO(t, path)
 	memory := t.TempDir()
 	devicetest.Mount(t, memory, "tmpfs", "tmpfs")
 	if mode, evidence := ProbeDirect(ext4); mode != result.Direct {

@@ -19,7 +19,8 @@ const (
 
 // ProbeDirect finds out what direct I/O does in a directory: it writes and reads
 // a small file with O_DIRECT and then asks the kernel which of its pages are in
-// the page cache. It returns the mode and the evidence for it.
+// the page cache. It follows loop devices down to the disk, whose files have a page
+// cache of their own. It returns the mode and the evidence for it.
 func ProbeDirect(dir string) (result.DirectMode, string) {
 	path := filepath.Join(dir, ".direct-probe")
 	defer func() { _ = os.Remove(path) }() // it is missing if it could not be created
@@ -53,7 +54,7 @@ func ProbeDirect(dir string) (result.DirectMode, string) {
 	case resident > 0:
 		return result.CachedAnyway, fmt.Sprintf("%d of %d pages written and read with O_DIRECT are in the page cache", resident, pages)
 	default:
-		return result.Direct, fmt.Sprintf("none of %d pages written and read with O_DIRECT is in the page cache", pages)
+		return followed(System{}.pathLayers(dir))(fmt.Sprintf("none of %d pages written and read with O_DIRECT is in the page cache", pages))
 	}
 }
 
@@ -65,7 +66,8 @@ func refusedIO(what string, err error) (result.DirectMode, string) {
 }
 
 // ProbeDirectDevice finds out whether a block device can be read with O_DIRECT,
-// which then bypasses the page cache by definition.
+// which then bypasses its page cache by definition, and follows loop devices as
+// ProbeDirect does.
 func ProbeDirectDevice(path string) (result.DirectMode, string) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECT|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -84,7 +86,7 @@ func ProbeDirectDevice(path string) (result.DirectMode, string) {
 	if _, err := unix.Pread(fd, buffer[:4096], 0); err != nil {
 		return refusedIO("read", err)
 	}
-	return result.Direct, "the device was read with O_DIRECT, and F_GETFL confirms it"
+	return followed(System{}.pathLayers(path))("the device was read with O_DIRECT, and F_GETFL confirms it")
 }
 
 // aligned returns memory that direct I/O accepts, with random content.

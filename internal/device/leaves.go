@@ -48,17 +48,17 @@ func (s System) underFilesystem(fs Filesystem, depth int) ([]result.Device, stri
 }
 
 func (s System) underBtrfs(fs Filesystem) ([]result.Device, string) {
-	members, _ := filepath.Glob(s.path("sys/fs/btrfs/*/devices", filepath.Base(fs.Source)))
-	if len(members) != 1 {
+	dir := s.btrfsDir(fs.Source)
+	if dir == "" {
 		return nil, fmt.Sprintf("/sys/fs/btrfs does not show the btrfs of %s", fs.Source)
 	}
-	entries, err := os.ReadDir(filepath.Dir(members[0]))
+	entries, err := os.ReadDir(filepath.Join(dir, "devices"))
 	if err != nil {
 		return nil, err.Error()
 	}
 	w := walk{system: s}
 	for _, entry := range entries {
-		w.visit(filepath.Join(filepath.Dir(members[0]), entry.Name()), 0)
+		w.visit(filepath.Join(dir, "devices", entry.Name()), 0)
 	}
 	return w.result()
 }
@@ -127,25 +127,6 @@ func (w *walk) visit(link string, depth int) {
 	}
 	if d.Backing != "" {
 		w.note("%s is a loop device on the file %s", d.Name, d.Backing)
-	}
-}
-
-// remote returns the protocol of a disk that is on another machine, or "".
-func remote(name, dir string) string {
-	real, err := filepath.EvalSymlinks(filepath.Join(dir, "device"))
-	switch {
-	case strings.HasPrefix(name, "rbd"):
-		return "a Ceph RBD"
-	case strings.HasPrefix(name, "nbd"):
-		return "a network block device"
-	case strings.HasPrefix(name, "drbd"):
-		return "a DRBD"
-	case err == nil && strings.Contains(real, "/session"):
-		return "an iSCSI disk"
-	case strings.HasPrefix(name, "nvme") && attribute(dir, "device/transport") != "" && attribute(dir, "device/transport") != "pcie":
-		return "NVMe over " + attribute(dir, "device/transport")
-	default:
-		return ""
 	}
 }
 

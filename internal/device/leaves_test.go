@@ -154,3 +154,9 @@ func TestLoopsInSysfsEnd(t *testing.T) {
 		t.Errorf("got %v, %q", devices, note)
 	}
 }
+
+func TestABlockDeviceThatIsNoZFSVolumeSaysSo(t *testing.T) {
+	if name, err := ZvolName(os.DevNull); err == nil || name != "" {
+		t.Errorf("got %q, %v", name, err)
+	}
+}

@@ -74,7 +74,10 @@ func target(in Input) result.TargetEnvironment {
 			t.DeviceNote = err.Error()
 			return t
 		}
-		t.Devices, t.DeviceNote = in.System.UnderNumber(int(unix.Major(stat.Rdev)), int(unix.Minor(stat.Rdev)))
+		major, minor := int(unix.Major(stat.Rdev)), int(unix.Minor(stat.Rdev))
+		t.Devices, t.DeviceNote = in.System.UnderNumber(major, minor)
+		layers, _ := in.System.DeviceLayers(major, minor) // if it fails, the note says so
+		t.Layers = result.FitLayers(layers)
 		t.SizeBytes, _ = device.Size(real)
 		t.FreeBytes = t.SizeBytes
 		return t
@@ -82,6 +85,8 @@ func target(in Input) result.TargetEnvironment {
 	if fs, err := in.System.Filesystem(real); err == nil {
 		t.FilesystemType, t.MountOptions, t.MountSource = fs.Type, fs.Options, fs.Source
 	}
+	layers, _ := in.System.Layers(real) // if it fails, the note says so
+	t.Layers = result.FitLayers(layers)
 	t.SizeBytes, t.FreeBytes, _ = device.Space(real)
 	if devices, note := in.System.UnderPath(real); len(devices) > 0 {
 		t.Devices, t.DeviceNote = devices, note

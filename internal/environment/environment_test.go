@@ -87,6 +87,9 @@ func TestWhatCanBeReadIsRecorded(t *testing.T) {
 	if e.Target.FilesystemType != "tmpfs" || e.Target.MountOptions != "rw,noatime" || e.Target.SizeBytes == 0 || e.Target.DeviceNote == "" || e.Target.Devices == nil {
 		t.Errorf("target %+v", e.Target)
 	}
+	if l := e.Target.Layers; len(l) != 1 || l[0].ID != "fs:/" || !l[0].InMemory {
+		t.Errorf("layers %+v", l)
+	}
 }
 
 func TestNothingToReadIsNoError(t *testing.T) {

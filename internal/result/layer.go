@@ -26,18 +26,23 @@ const (
 // Layer is one layer of the storage below a target. The first layer of a stack is the
 // target's own; Below leads from each layer to those that it stands on.
 type Layer struct {
-	// ID is unique in the stack: the name of a block device, or "fs:" and the mount point.
+	// ID is unique in the stack: the name of a block device, or what else it is: "fs:" and the
+	// mount point, "pool:" and its name, "file:" and the path of what cannot be followed.
 	ID   string    `json:"id"`
 	Kind LayerKind `json:"kind"`
-	// Type is the kind's own word: ext4, raid1, linear, zram, nvme, virtio, nfs4, …
+	// Type is the kind's own word: ext4, raid1, partition, zram, nvme, virtio, nfs4, …
 	Type string `json:"type"`
 	// Number is the block device as MAJOR:MINOR; empty if it is none.
 	Number string `json:"number,omitempty"`
 	// Options of a file system: those of the mount and of the superblock, also those that
 	// the mount table leaves out because they are the superblock's default.
 	Options string `json:"options,omitempty"`
-	// Source of a file system, or the file of a loop device.
+	// Source of a file system, the file of a loop device, or the name of a mapped device.
 	Source string `json:"source,omitempty"`
+	// Model of a disk.
+	Model string `json:"model,omitempty"`
+	// SizeBytes of a block device; 0: not known.
+	SizeBytes uint64 `json:"sizeBytes,omitempty"`
 	// InMemory reports that the layer's data is in this machine's memory: tmpfs, zram,
 	// brd, a loop device whose file is in memory.
 	InMemory bool `json:"inMemory,omitempty"`
@@ -50,11 +55,18 @@ type Layer struct {
 	// DeviceCache is what the disk itself says of its cache, if it says so: "write back" or
 	// "write through". If it differs from WriteCache, the kernel's view was overridden.
 	DeviceCache string `json:"deviceCache,omitempty"`
+	// FUA reports whether the device writes a block past its cache when it is asked to.
+	FUA *bool `json:"fua,omitempty"`
+	// DiscardMaxBytes is how much one discard frees at most; 0: the device discards nothing.
+	DiscardMaxBytes *uint64 `json:"discardMaxBytes,omitempty"`
+	// Rotational reports whether the kernel takes the device for a spinning disk.
+	Rotational *bool `json:"rotational,omitempty"`
 	// IOStats reports whether the kernel counts the device's I/O.
 	IOStats bool `json:"ioStats,omitempty"`
 	// LinkBytesPerSecond is what the device's link carries at most; 0: not known.
 	LinkBytesPerSecond float64 `json:"linkBytesPerSecond,omitempty"`
-	// Below are the IDs of the layers below this one.
+	// Below are the IDs of the layers below this one. An overlay's upper directory is the
+	// first of its own.
 	Below []string `json:"below,omitempty"`
 	// Note says what else to know, such as what cannot be seen from here.
 	Note string `json:"note,omitempty"`

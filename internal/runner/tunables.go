@@ -107,8 +107,14 @@ func assign(ctx context.Context, host tunable.Host, place tunable.Place, v trial
 // describe adds the disks of a ZFS pool to the target's environment. Only the node's own
 // programs know them, and only a worker with tunables has the privileges to run those.
 func (t *tuning) describe(e *result.TargetEnvironment) {
-	if t != nil && len(e.Devices) == 0 && len(t.place.Leaves) > 0 {
+	if t == nil {
+		return
+	}
+	if len(e.Devices) == 0 && len(t.place.Leaves) > 0 {
 		e.Devices, e.DeviceNote = t.place.Leaves, t.place.DeviceNote
+	}
+	if len(t.place.Layers) > len(e.Layers) {
+		e.Layers = result.FitLayers(t.place.Layers)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"storagebench.io/storagebench/internal/device"
+	"storagebench.io/storagebench/internal/result"
 )
 
 func TestAProgramThatIsMissingIsNamed(t *testing.T) {
@@ -102,6 +103,8 @@ func TestATargetOnZFSHasADatasetAndTheDisksOfItsPool(t *testing.T) {
 			return "88\n", nil
 		case "zpool list -v -H -P -L tank":
 			return "tank\t9G\t1G\t8G\n\tmirror-0\t9G\n\t/dev/sda1\t-\n\t/dev/sdb1\t-\n\tlogs\t-\n\t/var/log.img\t-\n\t/dev/sda1\t-\n", nil
+		case "zpool status -P -L tank":
+			return "config:\n\n\tNAME  STATE\n\ttank  ONLINE\n\t  mirror-0  ONLINE\n\t    /dev/sda1  ONLINE\n\t    /dev/sdb1  ONLINE\n\tlogs\n\t  /dev/sda1  ONLINE\n\nerrors: none\n", nil
 		default:
 			return "", errors.New("unexpected: " + line)
 		}
@@ -123,6 +126,13 @@ func TestATargetOnZFSHasADatasetAndTheDisksOfItsPool(t *testing.T) {
 	if !slices.Equal(p.Devices, want) || !strings.Contains(p.DeviceNote, "/var/log.img") {
 		t.Errorf("devices %+v, %s", p.Devices, p.DeviceNote)
 	}
+	var layers []string
+	for _, l := range p.Layers {
+		layers = append(layers, l.ID)
+	}
+	if got, want := strings.Join(layers, " "), "fs:/ pool:tank pool:tank/mirror-0 sda1 sda sdb1 sdb pool:tank/logs"; got != want || result.Copies(p.Layers) != 2 {
+		t.Errorf("layers %s, want %s", got, want)
+	}
 	// Without zfs it is said why nothing is known.
 	h.Run = func(context.Context, []string) (string, error) { return "", &MissingError{Program: "zfs"} }
 	p, err = h.Place(t.Context(), t.TempDir())
@@ -134,11 +144,5 @@ func TestATargetOnZFSHasADatasetAndTheDisksOfItsPool(t *testing.T) {
 	}
 	if p, err := h.Place(t.Context(), ""); err != nil || p.Path != "" || p.Devices != nil {
 		t.Errorf("no target: %+v, %v", p, err)
-	}
-}
-
-func TestABlockDeviceThatIsNoZFSVolumeSaysSo(t *testing.T) {
-	if name, err := zvolName(os.DevNull); err == nil || name != "" {
-		t.Errorf("got %q, %v", name, err)
 	}
 }

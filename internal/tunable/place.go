@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/device"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -28,6 +28,8 @@ type Place struct {
 	DeviceNote string
 	// Leaves describe the same disks.
 	Leaves []result.Device
+	// Layers of the storage, with the disks of a ZFS pool.
+	Layers []result.Layer
 	// Dataset that the target is on; nil: it is not on ZFS.
 	Dataset *DatasetID
 	// DatasetNote says why Dataset is nil although the target is on ZFS.
@@ -51,11 +53,15 @@ func (h Host) Place(ctx context.Context, path string) (Place, error) {
 	if err := unix.Stat(real, &stat); err != nil {
 		return p, fmt.Errorf("tunable: %s: %w", path, err)
 	}
+	system := h.System
+	system.Pool = func(pool string) (string, error) { return h.PoolStatus(ctx, pool) }
 	var leaves []result.Device
 	dataset := ""
 	if stat.Mode&unix.S_IFMT == unix.S_IFBLK {
-		leaves, p.DeviceNote = h.System.UnderNumber(int(unix.Major(stat.Rdev)), int(unix.Minor(stat.Rdev)))
-		if dataset, err = zvolName(real); err != nil && slices.ContainsFunc(leaves, zvol) {
+		major, minor := int(unix.Major(stat.Rdev)), int(unix.Minor(stat.Rdev))
+		leaves, p.DeviceNote = h.System.UnderNumber(major, minor)
+		p.Layers, _ = system.DeviceLayers(major, minor) // if it fails, DeviceNote says so
+		if dataset, err = device.ZvolName(real); err != nil && slices.ContainsFunc(leaves, zvol) {
 			p.DatasetNote = err.Error()
 		}
 	} else {
@@ -67,6 +73,7 @@ func (h Host) Place(ctx context.Context, path string) (Place, error) {
 			dataset = fs.Source
 		}
 		leaves, p.DeviceNote = h.System.UnderPath(real)
+		p.Layers, _ = system.Layers(real) // if it fails, DeviceNote says so
 	}
 	h.fill(ctx, &p, leaves, dataset)
 	return p, nil
@@ -99,6 +106,11 @@ func (h Host) fill(ctx context.Context, p *Place, leaves []result.Device, datase
 		p.Devices = append(p.Devices, d)
 		p.Leaves = append(p.Leaves, leaf)
 	}
+}
+
+// PoolStatus returns what zpool prints of a pool, with whole paths and the kernel's own names.
+func (h Host) PoolStatus(ctx context.Context, pool string) (string, error) {
+	return h.run(ctx, "zpool", "status", "-P", "-L", pool)
 }
 
 // underPool returns the leaf disks of a pool: those with data, logs and caches.
@@ -143,28 +155,6 @@ func (h Host) number(name string) (major, minor int, err error) {
 		minor, err = strconv.Atoi(second)
 	}
 	return major, minor, err
-}
-
-// blkZName is the ioctl that names the dataset of a ZFS volume, BLKZNAME of ZFS:
-// _IOR(0x12, 125, char[256]).
-const (
-	zNameLength = 256
-	blkZName    = 2<<30 | zNameLength<<16 | 0x12<<8 | 125
-)
-
-// zvolName asks a block device which ZFS volume it is.
-func zvolName(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("tunable: %w", err)
-	}
-	defer func() { _ = f.Close() }() // it was only asked
-	var name [zNameLength]byte
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), blkZName, uintptr(unsafe.Pointer(&name[0])))
-	if errno != 0 {
-		return "", fmt.Errorf("tunable: %s is not a ZFS volume: %w", path, errno)
-	}
-	return unix.ByteSliceToString(name[:]), nil
 }
 
 // Plan turns settings into assignments, in their order: one for each device for a setting

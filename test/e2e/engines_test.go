@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -76,8 +77,10 @@ func TestFioAndBandwidthMeasureADevice(t *testing.T) {
 	if stream.Outcome != result.Measured || stream.Metrics["write.bandwidth"].Value <= 0 || stream.Metrics["read.bandwidth"].Value <= 0 {
 		t.Errorf("%+v", stream.Metrics)
 	}
-	if stream.DirectIO == nil || stream.DirectIO.Effective != result.Direct {
-		t.Errorf("direct I/O: %+v", stream.DirectIO)
+	// The volume is a loop device. Its file is on the node, where the Pod cannot see what it is
+	// on, and is cached there if the node's file system cannot do better.
+	if d := stream.DirectIO; d == nil || d.Effective != result.DirectUnknown && d.Effective != result.CachedAnyway || !strings.Contains(d.Evidence, "confirms it, but") || !strings.Contains(d.Evidence, "loop") {
+		t.Errorf("direct I/O: %+v", d)
 	}
 	l.nothingLeft()
 }

@@ -42,6 +42,13 @@ func Loop(t *testing.T, size int64) string {
 	return device
 }
 
+// DirectIO makes a loop device read and write its file past the page cache. The file must be
+// on a disk.
+func DirectIO(t *testing.T, device string) {
+	t.Helper()
+	Run(t, "losetup", "--direct-io=on", device)
+}
+
 // OwnLoop is Loop with a number that losetup --find never chooses, for a test that detaches
 // the device and attaches something again: a parallel test could take the device in
 // between.
@@ -110,6 +117,12 @@ func Mount(t *testing.T, dir, kind, source string, options ...string) {
 	requireRoot(t)
 	Run(t, append([]string{"mount", "-t", kind, source, dir}, options...)...)
 	t.Cleanup(func() { cleanUp(t, "umount", dir) })
+}
+
+// Detach detaches a loop device.
+func Detach(t *testing.T, device string) {
+	t.Helper()
+	cleanUp(t, "losetup", "--detach", device)
 }
 
 // Unmount unmounts what is mounted on dir. It also works while a test's context has ended.

@@ -49,6 +49,7 @@ func sectors(t *testing.T, device string) (read, written int) {
 
 func TestDataComesFromTheDeviceAndGoesThere(t *testing.T) {
 	dir, loop := devicetest.Filesystem(t, "ext4", 64<<20)
+	devicetest.DirectIO(t, loop)
 	const size, unit = 16 << 20, 512
 	for config, effective := range map[string]result.DirectMode{
 		`{"size":"16Mi","direct":true}`:            result.Direct,

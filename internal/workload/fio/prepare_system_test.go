@@ -145,6 +145,7 @@ func TestBlockDevices(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			device := devicetest.Loop(t, 64<<20)
+			devicetest.DirectIO(t, device)
 			env := newDeviceEnv(t, device, c.config)
 			if err := (Engine{}).Prepare(t.Context(), env); err != nil {
 				t.Fatal(err)

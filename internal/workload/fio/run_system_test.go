@@ -142,7 +142,9 @@ func TestWithoutLatenciesThereAreNone(t *testing.T) {
 }
 
 func TestDirectIOIsWhatTheTargetMakesOfIt(t *testing.T) {
-	ext4, _ := devicetest.Filesystem(t, "ext4", 64<<20)
+	ext4, disk := devicetest.Filesystem(t, "ext4", 64<<20)
+	devicetest.DirectIO(t, disk)
+	cached, _ := devicetest.Filesystem(t, "ext4", 64<<20)
 	memory := t.TempDir()
 	devicetest.Mount(t, memory, "tmpfs", "tmpfs", "-o", "size=64m")
 	for name, c := range map[string]struct {
@@ -152,6 +154,7 @@ func TestDirectIOIsWhatTheTargetMakesOfIt(t *testing.T) {
 	}{
 		"ext4":           {ext4, "1", true, result.Direct},
 		"ext4, buffered": {ext4, "0", false, result.Buffered},
+		"a cached file":  {cached, "1", true, result.CachedAnyway},
 		"tmpfs":          {memory, "1", true, result.CachedAnyway},
 	} {
 		t.Run(name, func(t *testing.T) {

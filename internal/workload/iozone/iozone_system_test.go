@@ -74,7 +74,8 @@ func TestOnlyWhatWasAskedForIsReported(t *testing.T) {
 }
 
 func TestDirectIOIsInEffectOrRefused(t *testing.T) {
-	dir, _ := devicetest.Filesystem(t, "ext4", 64<<20)
+	dir, disk := devicetest.Filesystem(t, "ext4", 64<<20)
+	devicetest.DirectIO(t, disk)
 	const config = `{"fileSizes":["16Mi"],"recordSizes":["1Mi"],"tests":["Write","RandomRead"],"direct":true,"tool":"Fio"}`
 	m, err := withFio.Run(t.Context(), newEnv(t, dir, config))
 	if err != nil || m.DirectIO.Effective != result.Direct || m.Metrics["random.read.bandwidth"].Value <= 0 {
