@@ -95,6 +95,9 @@ func Summaries(first, second result.Summary, maxRegression float64) (Comparison,
 			pair.Metrics = append(pair.Metrics, metric(name, p.first.Metrics[name], p.second.Metrics[name], maxRegression))
 		}
 		compared += len(pair.Metrics)
+		if otherLatencies(p) && !slices.Contains(c.Notes, otherLatenciesNote) {
+			c.Notes = append(c.Notes, otherLatenciesNote)
+		}
 		c.Pairs = append(c.Pairs, pair)
 	}
 	if compared == 0 {
@@ -102,6 +105,23 @@ func Summaries(first, second result.Summary, maxRegression float64) (Comparison,
 	}
 	c.Verdict = c.verdict()
 	return c, nil
+}
+
+const otherLatenciesNote = "one of the runs is older: its latencies of fio are completion latencies, without the time that an I/O waited to be submitted"
+
+// otherLatencies reports whether the rows' latencies are not the same kind: an old run has
+// those of completion under the name of total latency.
+func otherLatencies(p rows) bool {
+	for name := range p.first.Metrics {
+		op, latency := strings.CutSuffix(name, ".latency.p99")
+		_, both := p.second.Metrics[name]
+		_, first := p.first.Metrics[op+".completion.p99"]
+		_, second := p.second.Metrics[op+".completion.p99"]
+		if latency && both && first != second {
+			return true
+		}
+	}
+	return false
 }
 
 func (c Comparison) verdict() Verdict {
@@ -203,11 +223,14 @@ func without(all []result.Row, like result.Row, matched func(int) bool) []int {
 	return left
 }
 
-// shared returns the headline metrics that both rows have, in the order of the
+// shared returns the headlines of the metrics that both rows have, in the order of the
 // report.
 func shared(a, b result.Row) []string {
-	return slices.DeleteFunc(report.Headlines(a.Operations, a.Metrics), func(name string) bool {
-		second, ok := b.Metrics[name]
-		return !ok || a.Metrics[name].Unit != second.Unit
-	})
+	both := map[string]result.Estimate{}
+	for name, m := range a.Metrics {
+		if second, ok := b.Metrics[name]; ok && m.Unit == second.Unit {
+			both[name] = m
+		}
+	}
+	return report.Headlines(a.Operations, both)
 }

@@ -40,8 +40,11 @@ func TestFilesOfOneToolAreRepeats(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	row := s.Rows[0]
-	if row.Target != "nvme" || row.Workload != "fio" || row.Node != "unknown" || row.N != 6 || row.Histograms["read"].Count() != 2100 {
+	if row.Target != "nvme" || row.Workload != "fio" || row.Node != "unknown" || row.N != 6 || row.Histograms["read.completion"].Count() != 2100 {
 		t.Errorf("%+v", row)
+	}
+	if e := row.Metrics["read.completion.p99"]; e.Pooled == nil || *e.Pooled != float64(row.Histograms["read.completion"].Percentile(99))/1e9 {
+		t.Errorf("%+v", e)
 	}
 	if e := row.Metrics["read.iops"]; e.Median != 350 || e.Low == nil || *e.Low != 100 || *e.High != 600 {
 		t.Errorf("%+v", e)

@@ -13,7 +13,7 @@ import (
 
 // Headlines returns the names of the metrics that best distinguish two measurements,
 // the most important first: for each operation its rate, or else its bandwidth, and
-// its p99; then the p99 of operations without a rate, such as fio's syncs, and
+// its p99 (of completion, if there is no other); then the p99 of operations without a rate, such as fio's syncs, and
 // durations.
 func Headlines[V any](named []string, metrics map[string]V) []string {
 	var names []string
@@ -26,7 +26,7 @@ func Headlines[V any](named []string, metrics map[string]V) []string {
 	}
 	for _, op := range operations(named, metrics) {
 		_ = add(op+".iops") || add(op+".rate") || add(op+".bandwidth")
-		add(op + ".latency.p99")
+		_ = add(op+".latency.p99") || add(op+".completion.p99")
 	}
 	for _, name := range slices.Sorted(maps.Keys(metrics)) {
 		if strings.HasSuffix(name, ".latency.p99") || strings.HasSuffix(name, ".duration") {

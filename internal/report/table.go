@@ -118,16 +118,24 @@ func Headline(s result.Summary) string {
 	return first.Workload + ": " + strings.Join(parts, "; ")
 }
 
+// percentile of an operation's latency. A report of fio without total latencies has that
+// of completion (clat), which is marked as such.
 func percentile(row result.Row, op, p string) string {
-	e, ok := row.Metrics[op+".latency."+p]
-	switch {
-	case !ok:
-		return "-"
-	case e.Pooled != nil:
-		return Seconds(*e.Pooled)
-	default:
-		return Seconds(e.Median)
+	if e, ok := row.Metrics[op+".latency."+p]; ok {
+		return pooled(e)
 	}
+	if e, ok := row.Metrics[op+".completion."+p]; ok {
+		return "clat " + pooled(e)
+	}
+	return "-"
+}
+
+// pooled is the percentile of all trials' I/Os together, or else the median of the trials'.
+func pooled(e result.Estimate) string {
+	if e.Pooled != nil {
+		return Seconds(*e.Pooled)
+	}
+	return Seconds(e.Median)
 }
 
 // intervalOf returns the interval of an operation's rate, or else of its

@@ -45,7 +45,12 @@ var percentiles = []struct {
 // SetLatency sets the latency metrics of an operation: mean and max in
 // nanoseconds, as measured, and percentiles from the histogram if it is not empty.
 func (m Metrics) SetLatency(operation string, mean, highest float64, h *histogram.Histogram) {
-	seconds := func(quantity string, ns float64) { m.Set(operation+".latency."+quantity, Seconds, ns/1e9) }
+	m.SetTimes(operation+".latency", mean, highest, h)
+}
+
+// SetTimes is SetLatency for times of any name, such as read.completion.
+func (m Metrics) SetTimes(name string, mean, highest float64, h *histogram.Histogram) {
+	seconds := func(quantity string, ns float64) { m.Set(name+"."+quantity, Seconds, ns/1e9) }
 	seconds("mean", mean)
 	seconds("max", highest)
 	if h.Count() == 0 {
@@ -56,7 +61,8 @@ func (m Metrics) SetLatency(operation string, mean, highest float64, h *histogra
 	}
 }
 
-// Histograms are latencies keyed by operation (read, write, trim, sync).
+// Histograms are latencies keyed by operation (read, write, trim, sync); of an imported
+// report without total latencies, by read.completion and the like.
 type Histograms map[string]*histogram.Histogram
 
 // Merge adds the histograms of other, operation by operation.

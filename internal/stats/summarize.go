@@ -217,12 +217,16 @@ func estimate(name, unit string, values []float64, pooled result.Histograms) res
 	return e
 }
 
-// latencyPercentile splits read.latency.p99.9 into read and 99.9.
-func latencyPercentile(metric string) (operation string, percentile float64, ok bool) {
-	operation, p, ok := strings.Cut(metric, ".latency.p")
+// latencyPercentile splits read.latency.p99.9 into read and 99.9, the histogram and the
+// percentile; read.completion.p50 into read.completion and 50.
+func latencyPercentile(metric string) (histogram string, percentile float64, ok bool) {
+	histogram, p, ok := strings.Cut(metric, ".latency.p")
 	if !ok {
-		return "", 0, false
+		if histogram, p, ok = strings.Cut(metric, ".completion.p"); !ok {
+			return "", 0, false
+		}
+		histogram += ".completion"
 	}
 	percentile, err := strconv.ParseFloat(p, 64)
-	return operation, percentile, err == nil
+	return histogram, percentile, err == nil
 }

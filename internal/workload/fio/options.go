@@ -166,9 +166,9 @@ func contents() []allowed {
 
 func records() []allowed {
 	return []allowed{
-		{name: "gtod_reduce", syntax: boolean(), about: "fewer clock readings; no latencies"},
-		{name: "disable_lat", syntax: boolean(), about: "no total latencies"},
-		{name: "disable_clat", syntax: boolean(), about: "no completion latencies, and so no latency metrics"},
+		{name: "gtod_reduce", syntax: boolean(), about: "fewer clock readings; no latencies at all"},
+		{name: "disable_lat", syntax: boolean(), about: "no total latencies: only those of completion"},
+		{name: "disable_clat", syntax: boolean(), about: "no completion latencies; total latencies remain"},
 		{name: "disable_slat", syntax: boolean(), about: "no submission latencies"},
 		{name: "disable_bw_measurement", aliases: []string{"disable_bw"}, syntax: boolean(), about: "no samples of bandwidth"},
 		{name: "group_reporting", syntax: flag(), about: "accepted and dropped: every job is reported by its name"},

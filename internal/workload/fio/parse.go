@@ -150,30 +150,45 @@ func (d *document) check() error {
 func measureForeign(clones []*jobOutput) (metrics result.Metrics, histograms result.Histograms, lost bool) {
 	metrics, histograms = measure(clones)
 	for _, op := range append(slices.Clone(operations), "sync") {
-		if histograms[op] != nil {
-			continue
-		}
-		var own []*latency
-		for _, c := range clones {
-			l := &c.Sync.Latency
-			if op != "sync" {
-				l = &c.direction(op).Completion
+		for name, pick := range latenciesOf(op) {
+			if _, ok := metrics[name+".p50"]; ok {
+				continue
 			}
-			if l.N > 0 && len(l.Percentiles) > 0 {
-				own = append(own, l)
-			}
-		}
-		if len(own) != 1 {
-			lost = lost || len(own) > 1
-			continue
-		}
-		for name, key := range map[string]string{"p50": "50.000000", "p95": "95.000000", "p99": "99.000000", "p99.9": "99.900000", "p99.99": "99.990000"} {
-			if ns, ok := own[0].Percentiles[key]; ok {
-				metrics.Set(op+".latency."+name, result.Seconds, ns/1e9)
-			}
+			lost = ownPercentiles(clones, name, pick, metrics) || lost
 		}
 	}
 	return metrics, histograms, lost
+}
+
+// latenciesOf are the kinds of latency of an operation, by the name of their metrics.
+func latenciesOf(op string) map[string]func(*jobOutput) *latency {
+	if op == "sync" {
+		return map[string]func(*jobOutput) *latency{"sync.latency": func(c *jobOutput) *latency { return &c.Sync.Latency }}
+	}
+	return map[string]func(*jobOutput) *latency{
+		op + ".latency":    func(c *jobOutput) *latency { return &c.direction(op).Total },
+		op + ".completion": func(c *jobOutput) *latency { return &c.direction(op).Completion },
+		op + ".submission": func(c *jobOutput) *latency { return &c.direction(op).Submission },
+	}
+}
+
+// ownPercentiles sets the percentiles that fio computed, if those of one clone are all.
+func ownPercentiles(clones []*jobOutput, name string, pick func(*jobOutput) *latency, metrics result.Metrics) (lost bool) {
+	var own []*latency
+	for _, c := range clones {
+		if l := pick(c); l.N > 0 && len(l.Percentiles) > 0 {
+			own = append(own, l)
+		}
+	}
+	if len(own) != 1 {
+		return len(own) > 1
+	}
+	for p, key := range map[string]string{"p50": "50.000000", "p95": "95.000000", "p99": "99.000000", "p99.9": "99.900000", "p99.99": "99.990000"} {
+		if ns, ok := own[0].Percentiles[key]; ok {
+			metrics.Set(name+"."+p, result.Seconds, ns/1e9)
+		}
+	}
+	return false
 }
 
 func foreignNotes(jobs []job, m result.Measurement, lost bool) []string {

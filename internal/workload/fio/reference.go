@@ -38,6 +38,8 @@ own in which sizes are bytes and times are microseconds; the trial's document ho
 - **Seeds.** Unless the job sets ` + "`randseed`, `randrepeat` or `allrandrepeat`" + `, each repeat has
   a seed of its own, the same on every target and node. fio's default is the same sequence
   every time, which a cache that remembers the last trial answers.
+- **Latencies** are total, from submission to completion: ` + "`lat_percentiles=1`" + ` is always set, and
+  so are ` + "`clat_percentiles` and `slat_percentiles`" + ` for the two parts. That needs fio 3.17 or later.
 - **Reporting.** Every job is reported by its name, its clones merged; ` + "`group_reporting` is" + `
   accepted and dropped.
 - **Prefill.** With ` + "`prefill: Auto`" + `, what a job reads (or overwrites, with ` + "`overwrite=1`" + `) is
