@@ -224,8 +224,30 @@ func notes(jobs []job, clones []*jobOutput, metrics result.Metrics) []string {
 			out = append(out, fmt.Sprintf("%s: ioengine=%s keeps one I/O in flight; iodepth=%s has no effect", j.name, j.engine(), j.options["iodepth"]))
 		}
 	}
+	out = append(out, shortJobs(jobs, clones)...)
 	if slices.ContainsFunc(jobs, func(j job) bool { return j.has("latency_target") }) {
 		out = append(out, "latency_target is set: the depth was varied during the trial")
+	}
+	return out
+}
+
+// shortest is the time in milliseconds that a job should run at least: a second, less what
+// a job of runtime=1 may seem to miss of it.
+const shortest = 990
+
+// shortJobs notes those that ended too early to say how the storage is.
+func shortJobs(jobs []job, clones []*jobOutput) []string {
+	var out []string
+	for _, j := range jobs {
+		longest, ran := 0.0, false
+		for _, c := range clones {
+			if c.Name == j.name {
+				longest, ran = max(longest, c.Runtime, c.Read.Runtime, c.Write.Runtime, c.Trim.Runtime), true
+			}
+		}
+		if ran && longest < shortest {
+			out = append(out, fmt.Sprintf("%s: ran for only %.0f ms, less than a second: start, end and caches weigh more than the storage; raise size, or set runtime", j.name, longest))
+		}
 	}
 	return out
 }

@@ -94,7 +94,7 @@ func TestSubmissionWithoutTotalLatencyIsArbitraryAndLeftOut(t *testing.T) {
 }
 
 func TestLatenciesThatWereNotMeasuredAreAbsent(t *testing.T) {
-	d := parsed(t, `{"jobname":"a","groupid":0,"read":{"io_bytes":4096,"total_ios":1,"runtime":1,"clat_ns":{"max":0,"mean":0.0,"N":0}}}`)
+	d := parsed(t, `{"jobname":"a","groupid":0,"read":{"io_bytes":4096,"total_ios":1,"runtime":1000,"clat_ns":{"max":0,"mean":0.0,"N":0}}}`)
 	m := fold(d, []job{{name: "a"}})
 	for name := range m.Metrics {
 		if strings.Contains(name, "latency") {
@@ -103,6 +103,14 @@ func TestLatenciesThatWereNotMeasuredAreAbsent(t *testing.T) {
 	}
 	if len(m.Notes) != 1 || !strings.Contains(m.Notes[0], "no percentiles of latency") {
 		t.Errorf("notes: %q", m.Notes)
+	}
+}
+
+func TestAJobOfLessThanASecondIsNoted(t *testing.T) {
+	m := fold(parsed(t, clone("a", 0, 1000, 75, `"1000":1000`), clone("b", 0, 1000, 75, `"1000":1000`), clone("b", 0, 1000, 1000, `"1000":1000`)), []job{{name: "a"}, {name: "b"}})
+	all := strings.Join(m.Notes, "\n")
+	if !strings.Contains(all, "a: ran for only 75 ms") || strings.Contains(all, "b: ran") {
+		t.Errorf("notes: %s", all)
 	}
 }
 

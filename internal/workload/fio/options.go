@@ -123,7 +123,7 @@ func issuing() []allowed {
 func timing() []allowed {
 	return []allowed{
 		{name: "runtime", aliases: []string{"timeout"}, syntax: duration(time.Second, maxRuntime), about: "end after this time; default 30s for parameters"},
-		{name: "time_based", syntax: flag(), about: "run for all of runtime even if size is done"},
+		{name: "time_based", syntax: flag(), about: "run for all of runtime even if size is done; implied by runtime, see above; 0: end when size is done"},
 		{name: "ramp_time", syntax: duration(time.Second, maxRuntime), about: "run this long before measuring"},
 		{name: "startdelay", aliases: []string{"start_delay"}, syntax: duration(time.Second, maxRuntime), about: "begin this much later"},
 		{name: "stonewall", aliases: []string{"wait_for_previous"}, syntax: flag(), about: "wait for the jobs above; without it, jobs run together"},
