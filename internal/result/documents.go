@@ -134,6 +134,9 @@ type Measurement struct {
 	// DirectIO tells whether direct I/O was requested and whether it was in
 	// effect.
 	DirectIO *DirectIO `json:"directIO,omitempty"`
+	// Seed of the trial's random choices. 0: the engine makes none, or the workload's own
+	// options decide.
+	Seed uint32 `json:"seed,omitempty"`
 	// Command is the argument vector of the tool, if there was one.
 	Command []string `json:"command,omitempty"`
 	// Input is the tool's input, such as fio's job file.

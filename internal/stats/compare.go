@@ -2,6 +2,7 @@ package stats
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"storagebench.io/storagebench/internal/result"
@@ -81,16 +82,28 @@ func (p *pairs) change() result.Change {
 	var ratios, differences []float64
 	for i, a := range p.before {
 		differences = append(differences, p.after[i]-a)
-		if a > 0 {
+		if a > 0 && p.after[i] >= 0 {
 			ratios = append(ratios, p.after[i]/a)
 		}
 	}
 	c.Difference = interval(differences)
 	if len(ratios) == len(p.before) {
-		ratio := interval(ratios)
+		ratio := ratioInterval(ratios)
 		c.Ratio = &ratio
 	}
 	return c
+}
+
+// ratioInterval is interval in log space, where between twice as much and half as much is
+// no change, and the ratio of B to A is 1 over that of A to B. Order statistics are the same
+// there; only the middle of two ratios is another: their geometric mean.
+func ratioInterval(ratios []float64) result.Interval {
+	i := interval(ratios)
+	if mid := len(ratios) / 2; mid > 0 && len(ratios)%2 == 0 {
+		s := slices.Sorted(slices.Values(ratios))
+		i.Median = math.Sqrt(s[mid-1]) * math.Sqrt(s[mid]) // which may be 0
+	}
+	return i
 }
 
 func interval(values []float64) result.Interval {

@@ -63,6 +63,33 @@ func TestADriftOfTheMachineIsInNoComparison(t *testing.T) {
 	}
 }
 
+// Whichever is the control, the ratio says the same.
+func TestRatiosAreFormedInLogSpace(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for repeats := 1; repeats <= 12; repeats++ {
+		rates := map[string][]float64{}
+		for range repeats + 1 {
+			rates["control"] = append(rates["control"], 1+r.Float64())
+			rates["off"] = append(rates["off"], 1+r.Float64())
+		}
+		there := compared(t, repeats, func(variant string, repeat int) float64 { return rates[variant][repeat] }).Metrics["write.iops"].Ratio
+		rates["control"], rates["off"] = rates["off"], rates["control"]
+		back := compared(t, repeats, func(variant string, repeat int) float64 { return rates[variant][repeat] }).Metrics["write.iops"].Ratio
+		if math.Abs(there.Median*back.Median-1) > 1e-12 || repeats >= 6 && math.Abs(*there.Low**back.High-1) > 1e-12 {
+			t.Errorf("%d pairs: there %+v, back %+v", repeats, there, back)
+		}
+	}
+	none := compared(t, 8, func(variant string, _ int) float64 {
+		if variant == "off" {
+			return 0
+		}
+		return 5
+	}).Metrics["write.iops"].Ratio
+	if none.Median != 0 || *none.High != 0 {
+		t.Errorf("the ratio of nothing is %+v", none)
+	}
+}
+
 func TestATrialThatFailedIsInNoPair(t *testing.T) {
 	c := compared(t, 7, func(variant string, repeat int) float64 {
 		switch {

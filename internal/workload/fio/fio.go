@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"storagebench.io/storagebench/api/reason"
@@ -103,6 +104,9 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 		*m = fold(d, jobs)
 	}
 	m.DirectIO = direct
+	if !slices.ContainsFunc(jobs, job.hasSeed) {
+		m.Seed = env.Seed()
+	}
 	m.Command, m.Input, m.RawOutput = inv.argv, jobFile, inv.output
 	m.Stderr = said(messages, inv.stderr)
 	m.Notes = append(m.Notes, cacheNotes(env, jobs, m.Stderr)...)

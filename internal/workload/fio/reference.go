@@ -35,9 +35,10 @@ own in which sizes are bytes and times are microseconds; the trial's document ho
 - **Flags.** ` + "`stonewall=0` and the like mean what they say; fio looks at the name only." + `
 - **Text.** No quotes, ` + "`$`" + `, backquotes, parentheses or backslashes: nothing is expanded.
 - **Jobs are threads** (` + "`thread=1`" + `), as a Pod's /dev/shm is too small for processes.
-- **Seeds.** Unless the job sets ` + "`randseed`, `randrepeat` or `allrandrepeat`" + `, each repeat has
-  a seed of its own, the same on every target and node. fio's default is the same sequence
-  every time, which a cache that remembers the last trial answers.
+- **Seeds.** Unless the job sets ` + "`randseed`, `randrepeat` or `allrandrepeat`" + `, each run,
+  target, node, workload, variant and repeat has a seed of its own, which the trial's document holds
+  as ` + "`seed`" + `. fio's default is the same sequence every time, which a cache that remembers the last
+  trial answers. Set ` + "`randseed`" + ` for the same sequence everywhere.
 - **Runtime.** ` + "`runtime` implies `time_based=1`" + `: a job runs that long, over the same blocks again if
   it is done with ` + "`size`" + `. fio itself would end it then. To end it when ` + "`size`" + ` is done, or at
   ` + "`runtime`" + ` if that is earlier, set ` + "`time_based=0`. With `loops`, `number_ios`, `io_size` or `verify`" + `

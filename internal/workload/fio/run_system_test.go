@@ -3,6 +3,7 @@
 package fio
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -68,7 +69,11 @@ func TestFioAcceptsEveryAllowedOption(t *testing.T) {
 }
 
 func TestPercentilesAreThoseThatFioReports(t *testing.T) {
-	m := measureOnce(t, newEnv(t, t.TempDir(), parameters("rw=randrw", "size=32m", "iodepth=4", "runtime=1", "time_based=1")))
+	env := newEnv(t, t.TempDir(), parameters("rw=randrw", "size=32m", "iodepth=4", "runtime=1"))
+	m := measureOnce(t, env)
+	if m.Seed != env.Seed() || !strings.Contains(m.Input, fmt.Sprintf("randseed=%d\n", m.Seed)) {
+		t.Errorf("the seed is %d, fio's job\n%s", m.Seed, m.Input)
+	}
 	d, _, err := parseOutput(m.RawOutput)
 	if err != nil {
 		t.Fatal(err)
