@@ -39,6 +39,7 @@ type RowKey struct {
 	Target   string `json:"target"`
 	Workload string `json:"workload"`
 	Variant  string `json:"variant,omitempty"`
+	Part     string `json:"part,omitempty"`
 	Node     string `json:"node"`
 }
 
@@ -46,12 +47,13 @@ type RowKey struct {
 // workload.
 func (k RowKey) String() string { return k.Target + "/" + k.cell() + "/" + k.Node }
 
-// cell returns the workload, followed by the variant if there is one.
+// cell returns the workload, followed by the variant and the part if there are.
 func (k RowKey) cell() string {
-	if k.Variant == "" {
-		return k.Workload
+	name := k.Workload
+	if k.Variant != "" {
+		name += "." + k.Variant
 	}
-	return k.Workload + "." + k.Variant
+	return report.WithPart(name, k.Part)
 }
 
 // Pair of rows.
@@ -83,7 +85,7 @@ type Metric struct {
 // error reports that there is nothing to compare.
 func Summaries(first, second result.Summary, maxRegression float64) (Comparison, error) {
 	c := Comparison{MaxRegression: maxRegression, Notes: append(notes("the first run", first), notes("the second run", second)...)}
-	pairs, onlyFirst, onlySecond := match(first.Rows, second.Rows)
+	pairs, onlyFirst, onlySecond := match(report.Shown(first.Rows), report.Shown(second.Rows))
 	c.OnlyInFirst, c.OnlyInSecond = onlyFirst, onlySecond
 	if len(pairs) == 0 {
 		return c, fmt.Errorf("the runs have no row in common: the first has %s, the second %s", list(first.Rows), list(second.Rows))
@@ -161,7 +163,7 @@ func notes(which string, s result.Summary) []string {
 }
 
 func key(r result.Row) RowKey {
-	return RowKey{Target: r.Target, Workload: r.Workload, Variant: r.Variant, Node: r.Node}
+	return RowKey{Target: r.Target, Workload: r.Workload, Variant: r.Variant, Part: r.Part, Node: r.Node}
 }
 
 func list(rows []result.Row) string {
@@ -212,11 +214,11 @@ func match(first, second []result.Row) (pairs []rows, onlyFirst, onlySecond []Ro
 	return pairs, onlyFirst, onlySecond
 }
 
-// without returns the rows of the same workload and variant that have no counterpart yet.
+// without returns the rows of the same workload, variant and part that have no counterpart yet.
 func without(all []result.Row, like result.Row, matched func(int) bool) []int {
 	var left []int
 	for k, r := range all {
-		if r.Workload == like.Workload && r.Variant == like.Variant && !matched(k) {
+		if r.Workload == like.Workload && r.Variant == like.Variant && r.Part == like.Part && !matched(k) {
 			left = append(left, k)
 		}
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -59,7 +60,8 @@ func Comparisons(w io.Writer, s result.Summary) error {
 		return nil
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "\nTARGET\tNODE\tWORKLOAD\tVARIANT\tMETRIC\tPAIRS\tCONTROL\tVARIANT\tRATIO\t95% INTERVAL")
+	parts := slices.ContainsFunc(s.Comparisons, func(c result.Comparison) bool { return c.Part != "" })
+	fmt.Fprintln(tw, "\nTARGET\tNODE\tWORKLOAD\tVARIANT"+column(parts, "PART")+"\tMETRIC\tPAIRS\tCONTROL\tVARIANT\tRATIO\t95% INTERVAL")
 	for _, c := range s.Comparisons {
 		for _, name := range Changed(c) {
 			change := c.Metrics[name]
@@ -70,7 +72,7 @@ func Comparisons(w io.Writer, s result.Summary) error {
 					interval = fmt.Sprintf("%.3f–%.3f", *change.Ratio.Low, *change.Ratio.High)
 				}
 			}
-			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", c.Target, c.Node, c.Workload, c.Variant, name, change.Pairs,
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", c.Target, c.Node, c.Workload, c.Variant+column(parts, cmp.Or(c.Part, "-")), name, change.Pairs,
 				InUnit(change.Unit, change.Control), InUnit(change.Unit, change.Variant), ratio, interval)
 		}
 	}

@@ -1,13 +1,15 @@
 package result
 
 // Comparison is what a variant changed against the control, the benchmark's first
-// variant: one workload on one target and node.
+// variant: one workload, or a part of it, on one target and node.
 type Comparison struct {
 	Target   string `json:"target"`
 	Workload string `json:"workload"`
-	Node     string `json:"node"`
-	Variant  string `json:"variant"`
-	Control  string `json:"control"`
+	// Part of the workload; empty: the whole.
+	Part    string `json:"part,omitempty"`
+	Node    string `json:"node"`
+	Variant string `json:"variant"`
+	Control string `json:"control"`
 	// Metrics that both have, by name.
 	Metrics map[string]Change `json:"metrics"`
 	// Operations in the engine's order, or sorted by name.

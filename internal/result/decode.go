@@ -37,6 +37,8 @@ const (
 	maxName       = 253
 	maxMetrics    = 512 // of one trial
 	maxOperations = 16
+	// MaxRowParts is how many parts of a trial are rows.
+	MaxRowParts = 32
 	// maxEnvironment bounds an environment's JSON, because the operator keeps one for each
 	// worker in memory.
 	maxEnvironment = 64 << 10
@@ -129,6 +131,7 @@ func DecodeTrial(document []byte, digest string) (*Trial, error) {
 	}
 	err := errors.Join(
 		checkMeasured(d.Outcome, d.Attempt, d.Failure, d.Metrics, d.Operations, d.Histograms),
+		checkParts(d.Parts),
 		checkNames(d.Trial.ID, d.Trial.Workload, d.Trial.Variant, d.Worker.Name, d.Worker.Node, d.Run),
 	)
 	if err != nil {
@@ -209,17 +212,21 @@ func (s *WorkerSummary) check() error {
 			return fmt.Errorf("trial %.64q appears twice", t.ID)
 		}
 		seen[t.ID] = true
-		if err := errors.Join(checkNames(t.ID, t.Workload, t.Variant), checkMeasured(t.Outcome, t.Attempt, t.Failure, t.Metrics, t.Operations, nil)); err != nil {
+		if err := errors.Join(checkNames(t.ID, t.Workload, t.Variant), checkMeasured(t.Outcome, t.Attempt, t.Failure, t.Metrics, t.Operations, nil), checkPartSummaries(t.Parts)); err != nil {
 			return fmt.Errorf("trial %.64q: %w", t.ID, err)
 		}
 	}
-	pools := map[trial.Cell]bool{}
+	type pool struct {
+		trial.Cell
+		part string
+	}
+	pools := map[pool]bool{}
 	for _, w := range s.Workloads {
-		if pools[w.Cell] {
-			return fmt.Errorf("workload %.64q with variant %.64q appears twice", w.Workload, w.Variant)
+		if pools[pool{w.Cell, w.Part}] {
+			return fmt.Errorf("part %.64q of workload %.64q with variant %.64q appears twice", w.Part, w.Workload, w.Variant)
 		}
-		pools[w.Cell] = true
-		if err := errors.Join(checkNames(w.Workload, w.Variant), checkHistograms(w.Histograms)); err != nil {
+		pools[pool{w.Cell, w.Part}] = true
+		if err := errors.Join(checkNames(w.Workload, w.Variant, w.Part), checkHistograms(w.Histograms)); err != nil {
 			return fmt.Errorf("workload %.64q: %w", w.Workload, err)
 		}
 	}
@@ -262,6 +269,44 @@ func checkMeasured(o Outcome, attempt int, f *trial.Failure, m Metrics, operatio
 		}
 	}
 	return errors.Join(checkHistograms(h), f.Bound())
+}
+
+// partPattern is what parts that are rows are called.
+var partPattern = regexp.MustCompile(`^[A-Za-z0-9_+][A-Za-z0-9._+ -]{0,159}$`)
+
+// checkParts checks the parts of a trial's document.
+func checkParts(parts []Part) error {
+	if len(parts) > maxParts {
+		return fmt.Errorf("it has %d parts, the limit is %d", len(parts), maxParts)
+	}
+	var rows []PartSummary
+	for _, p := range parts {
+		if err := errors.Join(checkNames(p.Name), checkMeasured(Measured, 0, nil, p.Metrics, p.Operations, p.Histograms)); err != nil {
+			return fmt.Errorf("part %.64q: %w", p.Name, err)
+		}
+		if len(p.Operations) > 0 {
+			rows = append(rows, PartSummary{Name: p.Name, Metrics: p.Metrics, Operations: p.Operations})
+		}
+	}
+	return checkPartSummaries(rows)
+}
+
+// checkPartSummaries checks the parts of a trial that are rows. Their names are printed.
+func checkPartSummaries(parts []PartSummary) error {
+	if len(parts) > MaxRowParts {
+		return fmt.Errorf("%d of its parts are rows, the limit is %d", len(parts), MaxRowParts)
+	}
+	seen := map[string]bool{}
+	for _, p := range parts {
+		if seen[p.Name] || !partPattern.MatchString(p.Name) {
+			return fmt.Errorf("a part has the name %.64q, which is invalid or appears twice", p.Name)
+		}
+		seen[p.Name] = true
+		if err := checkMeasured(Measured, 0, nil, p.Metrics, p.Operations, nil); err != nil {
+			return fmt.Errorf("part %.64q: %w", p.Name, err)
+		}
+	}
+	return nil
 }
 
 func checkHistograms(h Histograms) error {

@@ -1,7 +1,9 @@
 package result
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
@@ -37,9 +39,15 @@ func (s *WorkerSummary) Fold(d *Trial, object Object) {
 	t := TrialSummary{Trial: d.Trial, Outcome: d.Outcome, Attempt: d.Attempt, Object: object, Failure: d.Failure}
 	if d.Outcome == Measured {
 		t.Metrics, t.Operations = d.Metrics, d.Operations
-		for i := range s.Workloads {
-			if s.Workloads[i].Cell == d.Trial.Cell() {
-				s.Workloads[i].Histograms.Merge(d.Histograms)
+		if d.PartsOnly {
+			t.Metrics, t.Operations = withoutOperations(d.Metrics, d.Operations), nil
+		} else {
+			s.merge(d.Trial.Cell(), "", d.Histograms)
+		}
+		for _, p := range d.Parts {
+			if len(p.Operations) > 0 && len(t.Parts) < MaxRowParts {
+				t.Parts = append(t.Parts, PartSummary{Name: p.Name, Metrics: headlines(p.Metrics), Operations: p.Operations})
+				s.merge(d.Trial.Cell(), p.Name, p.Histograms)
 			}
 		}
 	}
@@ -47,6 +55,54 @@ func (s *WorkerSummary) Fold(d *Trial, object Object) {
 	if d.Failure != nil {
 		s.Fail(d.Failure)
 	}
+}
+
+// merge adds histograms to those of a cell, or of a part of it.
+func (s *WorkerSummary) merge(cell trial.Cell, part string, h Histograms) {
+	i := slices.IndexFunc(s.Workloads, func(p WorkloadPool) bool { return p.Cell == cell && p.Part == part })
+	if i < 0 {
+		if part == "" {
+			return // it is not in the plan
+		}
+		i = len(s.Workloads)
+		s.Workloads = append(s.Workloads, WorkloadPool{Cell: cell, Part: part, Histograms: Histograms{}})
+	}
+	s.Workloads[i].Histograms.Merge(h)
+}
+
+// withoutOperations returns the metrics that are not about one of the operations.
+func withoutOperations(metrics Metrics, operations []string) Metrics {
+	left := maps.Clone(metrics)
+	maps.DeleteFunc(left, func(name string, _ Metric) bool {
+		return slices.ContainsFunc(operations, func(op string) bool { return strings.HasPrefix(name, op+".") })
+	})
+	return left
+}
+
+// headlines of a part leave out the two parts of latency where there is a total: a summary
+// has room for many parts, and the trial's document has them all.
+func headlines(metrics Metrics) Metrics {
+	left := maps.Clone(metrics)
+	maps.DeleteFunc(left, func(name string, _ Metric) bool {
+		op, _, completion := strings.Cut(name, ".completion.")
+		_, total := metrics[op+".latency.p50"]
+		return completion && total || strings.Contains(name, ".submission.")
+	})
+	return left
+}
+
+// OfPart returns the trial with the values of one of its parts; "": of the whole. It reports
+// whether the trial has that part.
+func (t TrialSummary) OfPart(part string) (TrialSummary, bool) {
+	if part == "" {
+		return t, true
+	}
+	i := slices.IndexFunc(t.Parts, func(p PartSummary) bool { return p.Name == part })
+	if i < 0 {
+		return t, false
+	}
+	t.Metrics, t.Operations = t.Parts[i].Metrics, t.Parts[i].Operations
+	return t, true
 }
 
 // Fail records the first failure. That the node is not as it was goes before every other one.

@@ -21,36 +21,43 @@ func comparisons(p *trial.Plan, worker trial.Worker, w *result.WorkerSummary) []
 	var all []result.Comparison
 	for _, load := range p.Workloads {
 		for _, v := range p.Variants[1:] {
-			c := result.Comparison{
-				Target: worker.Target, Workload: load.Name, Node: worker.Node, Variant: v.Name, Control: control,
-				Metrics: map[string]result.Change{},
-			}
-			before, after := measured(w, trial.Cell{Workload: load.Name, Variant: control}), measured(w, trial.Cell{Workload: load.Name, Variant: v.Name})
-			values := map[string]*pairs{}
-			for _, repeat := range slices.Sorted(maps.Keys(before)) {
-				a := before[repeat]
-				if b, ok := after[repeat]; ok {
-					c.Operations = union(c.Operations, a.Operations)
-					addPair(values, a.Metrics, b.Metrics)
+			before := trial.Cell{Workload: load.Name, Variant: control}
+			for _, part := range partsOf(w, before) {
+				c := result.Comparison{
+					Target: worker.Target, Workload: load.Name, Part: part, Node: worker.Node, Variant: v.Name, Control: control,
+					Metrics: map[string]result.Change{},
+				}
+				comparePart(&c, measured(w, before, part), measured(w, trial.Cell{Workload: load.Name, Variant: v.Name}, part))
+				if len(c.Metrics) > 0 {
+					all = append(all, c)
 				}
 			}
-			if len(values) == 0 {
-				continue
-			}
-			for name, v := range values {
-				c.Metrics[name] = v.change()
-			}
-			all = append(all, c)
 		}
 	}
 	return all
 }
 
-// measured returns the measured trials of a cell, by repeat.
-func measured(w *result.WorkerSummary, cell trial.Cell) map[int]result.TrialSummary {
+// comparePart adds the metrics that the trials of the control and of the variant share, by
+// repeat.
+func comparePart(c *result.Comparison, before, after map[int]result.TrialSummary) {
+	values := map[string]*pairs{}
+	for _, repeat := range slices.Sorted(maps.Keys(before)) {
+		a := before[repeat]
+		if b, ok := after[repeat]; ok {
+			c.Operations = union(c.Operations, a.Operations)
+			addPair(values, a.Metrics, b.Metrics)
+		}
+	}
+	for name, v := range values {
+		c.Metrics[name] = v.change()
+	}
+}
+
+// measured returns the measured trials of a cell, or of a part of it, by repeat.
+func measured(w *result.WorkerSummary, cell trial.Cell, part string) map[int]result.TrialSummary {
 	trials := map[int]result.TrialSummary{}
 	for _, t := range w.Trials {
-		if t.Cell() == cell && t.Outcome == result.Measured {
+		if t, ok := t.OfPart(part); ok && t.Cell() == cell && t.Outcome == result.Measured {
 			trials[t.Repeat] = t
 		}
 	}

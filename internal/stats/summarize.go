@@ -70,12 +70,14 @@ func (f *Fold) Add(w *result.WorkerSummary) error {
 		metrics += len(c.Metrics)
 	}
 	for _, cell := range f.plan.Cells() {
-		row, ok := buildRow(worker, cell, w)
-		if !ok {
-			continue
+		for _, part := range partsOf(w, cell) {
+			row, ok := buildRow(worker, cell, part, w)
+			if !ok {
+				continue
+			}
+			metrics += len(row.Metrics)
+			p.rows = append(p.rows, row)
 		}
-		metrics += len(row.Metrics)
-		p.rows = append(p.rows, row)
 	}
 	if f.metrics+metrics > maxRowMetrics {
 		return fmt.Errorf("stats: worker %s: the run's summary would have more than the limit of %d metrics", worker.Name, maxRowMetrics)
@@ -167,11 +169,25 @@ func Summarize(p *trial.Plan, workers []result.WorkerSummary, finishedAt time.Ti
 	return f.Finish(finishedAt)
 }
 
-func buildRow(worker trial.Worker, cell trial.Cell, w *result.WorkerSummary) (result.Row, bool) {
+// partsOf returns the parts of a cell that are rows, the whole ("") first.
+func partsOf(w *result.WorkerSummary, cell trial.Cell) []string {
+	parts := []string{""}
+	for _, t := range w.Trials {
+		if t.Cell() == cell {
+			for _, p := range t.Parts {
+				parts = union(parts, []string{p.Name})
+			}
+		}
+	}
+	return parts
+}
+
+func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.WorkerSummary) (result.Row, bool) {
 	row := result.Row{
 		Target:     worker.Target,
 		Workload:   cell.Workload,
 		Variant:    cell.Variant,
+		Part:       part,
 		Node:       worker.Node,
 		Metrics:    map[string]result.Estimate{},
 		Histograms: result.Histograms{},
@@ -179,7 +195,8 @@ func buildRow(worker trial.Worker, cell trial.Cell, w *result.WorkerSummary) (re
 	values := map[string][]float64{}
 	units := map[string]string{}
 	for _, t := range w.Trials {
-		if t.Cell() != cell || t.Outcome != result.Measured {
+		t, ok := t.OfPart(part)
+		if !ok || t.Cell() != cell || t.Outcome != result.Measured {
 			continue
 		}
 		row.N++
@@ -195,7 +212,7 @@ func buildRow(worker trial.Worker, cell trial.Cell, w *result.WorkerSummary) (re
 		return row, false
 	}
 	for _, pool := range w.Workloads {
-		if pool.Cell == cell {
+		if pool.Cell == cell && pool.Part == part {
 			row.Histograms.Merge(pool.Histograms)
 		}
 	}

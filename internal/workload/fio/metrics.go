@@ -166,15 +166,8 @@ func fold(d *document, jobs []job) result.Measurement {
 	m := result.Measurement{}
 	m.Metrics, m.Histograms = measure(all)
 	m.Operations = measured(m.Metrics)
-	for _, j := range jobs {
-		if len(byName[j.name]) == 0 {
-			continue
-		}
-		part := result.Part{Name: j.name}
-		part.Metrics, part.Histograms = measure(byName[j.name])
-		m.Parts = append(m.Parts, part)
-	}
-	m.Notes = append(notes(jobs, all, m.Metrics), checkLittle(jobs, byName, m)...)
+	addParts(&m, jobs, byName, measure)
+	m.Notes = slices.Concat(m.Notes, notes(jobs, all, m.Metrics), checkLittle(jobs, byName, m))
 	return m
 }
 
@@ -211,13 +204,6 @@ func notes(jobs []job, clones []*jobOutput, metrics result.Metrics) []string {
 		if short+dropped > 0 {
 			out = append(out, fmt.Sprintf("%s: %d I/Os were short and %d dropped", op, short, dropped))
 		}
-	}
-	groups := map[int]bool{}
-	for _, c := range clones {
-		groups[c.Group] = true
-	}
-	if len(groups) > 1 {
-		out = append(out, fmt.Sprintf("%d groups ran one after the other: the trial's rates cover all I/Os and the whole time, each job's rates only its own", len(groups)))
 	}
 	for _, j := range jobs {
 		if j.depth() > 1 && j.inFlight() == 1 {

@@ -37,24 +37,22 @@ func Parse(output []byte) (result.Measurement, error) {
 	}
 	metrics, histograms, lost := measureForeign(all)
 	m.Metrics, m.Histograms = metrics, histograms
-	for _, j := range jobs {
-		var own []*jobOutput
-		for _, c := range all {
-			if c.Name == j.name {
-				own = append(own, c)
-			}
-		}
-		part := result.Part{Name: j.name}
-		part.Metrics, part.Histograms, _ = measureForeign(own)
-		m.Parts = append(m.Parts, part)
+	m.Operations = measured(metrics)
+	byName := map[string][]*jobOutput{}
+	for _, c := range all {
+		byName[c.Name] = append(byName[c.Name], c)
 	}
+	addParts(&m, jobs, byName, func(clones []*jobOutput) (result.Metrics, result.Histograms) {
+		metrics, histograms, _ := measureForeign(clones)
+		return metrics, histograms
+	})
 	if !slices.ContainsFunc(operations, func(op string) bool { _, ok := m.Metrics[op+".ios"]; return ok }) {
 		return result.Measurement{}, foreign("fio reports no reads, writes or trims", "run it without unified_rw_reporting, and long enough for an I/O to complete")
 	}
 	if err := plausible(m); err != nil {
 		return result.Measurement{}, err
 	}
-	m.Notes = append(notes(jobs, all, m.Metrics), foreignNotes(jobs, m, lost)...)
+	m.Notes = slices.Concat(m.Notes, notes(jobs, all, m.Metrics), foreignNotes(jobs, m, lost))
 	if slices.ContainsFunc(jobs, func(j job) bool { return j.clones() > reported(all, j.name) }) {
 		// With group_reporting fio adds the run times of clones, and CPU time over that is
 		// the mean of a clone and not the cores of all.
