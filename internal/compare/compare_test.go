@@ -270,6 +270,26 @@ func TestTheTableSaysWhyThereIsNoVerdict(t *testing.T) {
 	}
 }
 
+func TestPartsAreComparedWithTheirLikes(t *testing.T) {
+	part := func(name string, rate float64) result.Row {
+		r := row("fast", "w", "a", iops(rate, rate, rate))
+		r.Part = name
+		return r
+	}
+	mixture := row("fast", "w", "a", map[string]result.Estimate{"device.read.bytes": est(result.Bytes, 6, 1, 1, 1)})
+	got, err := Summaries(summary(mixture, part("log", 10), part("scan", 20)), summary(mixture, part("scan", 20), part("log", 5)), 0.05)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Verdict != Regression || len(got.Pairs) != 2 || got.Pairs[0].First.String() != "fast/w[log]/a" || got.Pairs[0].Metrics[0].Verdict != Regression || got.Pairs[1].Metrics[0].Verdict != NoWorse {
+		t.Errorf("%+v", got)
+	}
+	got, err = Summaries(summary(mixture, part("log", 10), part("scan", 20)), summary(mixture, part("log", 10)), 0.05)
+	if err != nil || got.Verdict != Inconclusive || len(got.OnlyInFirst) != 1 || got.OnlyInFirst[0].Part != "scan" {
+		t.Errorf("%v: %+v", err, got)
+	}
+}
+
 func TestLatenciesOfAnOlderRunAreOfAnotherKind(t *testing.T) {
 	latency := est(result.Seconds, 6, 1, 2, 3)
 	older := summary(row("fast", "w", "a", map[string]result.Estimate{"read.latency.p99": latency}), row("slow", "w", "a", map[string]result.Estimate{"read.latency.p99": latency}))

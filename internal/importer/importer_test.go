@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -76,16 +77,17 @@ func TestJobsOfFioAreRowsOfTheirOwn(t *testing.T) {
 	}{
 		"one":             {fioFile("a.json", fioJob("x", 0, 10)), []string{"fio"}},
 		"clones of one":   {fioFile("a.json", fioJob("x", 0, 10), fioJob("x", 0, 10)), []string{"fio"}},
-		"together":        {fioFile("a.json", fioJob("x", 0, 10), fioJob("y", 0, 10)), []string{"fio", "fio.x", "fio.y"}},
-		"one after other": {fioFile("a.json", fioJob("x", 0, 10), fioJob("y", 1, 10)), []string{"fio.x", "fio.y"}},
+		"together":        {fioFile("a.json", fioJob("x", 0, 10), fioJob("y", 0, 10)), []string{"fio", "fio[x]", "fio[y]"}},
+		"one after other": {fioFile("a.json", fioJob("x", 0, 10), fioJob("y", 1, 10)), []string{"fio[x]", "fio[y]"}},
+		"groups of two":   {fioFile("a.json", fioJob("x", 0, 10), fioJob("y", 0, 10), fioJob("z", 1, 10)), []string{"fio[x + y]", "fio[x]", "fio[y]", "fio[z]"}},
 	} {
 		s, err := Summary([]File{c.file}, Options{Tool: "fio"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, row := range s.Rows {
-			got = append(got, row.Workload)
+		for _, row := range report.Shown(s.Rows) {
+			got = append(got, report.WithPart(row.Workload, row.Part))
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)

@@ -216,16 +216,15 @@ func (s *WorkerSummary) check() error {
 			return fmt.Errorf("trial %.64q: %w", t.ID, err)
 		}
 	}
-	type pool struct {
-		trial.Cell
-		part string
+	if err := s.checkParts(); err != nil {
+		return err
 	}
-	pools := map[pool]bool{}
+	pools := map[cellPart]bool{}
 	for _, w := range s.Workloads {
-		if pools[pool{w.Cell, w.Part}] {
+		if pools[cellPart{w.Cell, w.Part}] {
 			return fmt.Errorf("part %.64q of workload %.64q with variant %.64q appears twice", w.Part, w.Workload, w.Variant)
 		}
-		pools[pool{w.Cell, w.Part}] = true
+		pools[cellPart{w.Cell, w.Part}] = true
 		if err := errors.Join(checkNames(w.Workload, w.Variant, w.Part), checkHistograms(w.Histograms)); err != nil {
 			return fmt.Errorf("workload %.64q: %w", w.Workload, err)
 		}
@@ -269,6 +268,32 @@ func checkMeasured(o Outcome, attempt int, f *trial.Failure, m Metrics, operatio
 		}
 	}
 	return errors.Join(checkHistograms(h), f.Bound())
+}
+
+// cellPart is a part of a cell.
+type cellPart struct {
+	trial.Cell
+	part string
+}
+
+// checkParts bounds how many rows the trials of a cell make together. They have the same
+// parts, but for sums, which depend on what their jobs did.
+func (s *WorkerSummary) checkParts() error {
+	seen := map[cellPart]bool{}
+	rows := map[trial.Cell]int{}
+	for i := range s.Trials {
+		cell := s.Trials[i].Cell()
+		for _, p := range s.Trials[i].Parts {
+			if at := (cellPart{cell, p.Name}); !seen[at] {
+				seen[at] = true
+				rows[cell]++
+			}
+		}
+		if rows[cell] > 2*MaxRowParts {
+			return fmt.Errorf("workload %.64q with variant %.64q has more than %d parts", cell.Workload, cell.Variant, 2*MaxRowParts)
+		}
+	}
+	return nil
 }
 
 // partPattern is what parts that are rows are called.

@@ -1,11 +1,15 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"storagebench.io/storagebench/internal/histogram"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -152,5 +156,46 @@ func TestTheIntervalOfARatioHoldsItAsOftenAsItSays(t *testing.T) {
 	}
 	if held < rounds*94/100 {
 		t.Errorf("the interval holds the ratio in %d of %d rounds", held, rounds)
+	}
+}
+
+func TestPartsAreRowsAndAreCompared(t *testing.T) {
+	worker := trial.Worker{Name: "fast.a", Target: "fast", Node: "a"}
+	p := &trial.Plan{Workloads: []trial.Workload{{Name: "w"}}, Variants: []trial.Variant{{Name: "control"}, {Name: "off"}}, Workers: []trial.Worker{worker}}
+	w := result.NewWorkerSummary(p, worker)
+	for repeat := 1; repeat <= 6; repeat++ {
+		for rate, v := range map[float64]string{100: "control", 50: "off"} {
+			h := &histogram.Histogram{}
+			h.Add(uint64(rate)*1000, 10)
+			part := func(name string, share float64) result.Part {
+				return result.Part{Name: name, Operations: []string{"write"}, Histograms: result.Histograms{"write": h}, Metrics: result.Metrics{
+					"write.iops": {Unit: result.PerSecond, Value: rate * share}, "write.latency.p99": {Unit: result.Seconds, Value: 1},
+				}}
+			}
+			w.Fold(&result.Trial{Trial: trial.Trial{ID: v + string(rune('0'+repeat)), Workload: "w", Variant: v, Repeat: repeat}, Outcome: result.Measured, Measurement: result.Measurement{
+				Metrics: result.Metrics{"write.iops": {Unit: result.PerSecond, Value: 1}, "device.flush.count": {Unit: result.Count, Value: rate}}, Operations: []string{"write"},
+				PartsOnly: true, Parts: []result.Part{part("log", 1), part("data", 2)},
+			}}, result.Object{})
+		}
+	}
+	s := Summarize(p, []result.WorkerSummary{*w}, time.Unix(0, 0))
+	var rows, changes []string
+	for _, r := range s.Rows {
+		rows = append(rows, fmt.Sprintf("%s[%s] n=%d %v %g", r.Variant, r.Part, r.N, r.Operations, r.Metrics["write.iops"].Median))
+		if r.Part != "" && (r.Metrics["write.latency.p99"].Pooled == nil || r.Histograms["write"].Count() != 60) {
+			t.Errorf("%s[%s] is not of its own histogram: %+v", r.Variant, r.Part, r)
+		}
+	}
+	for _, c := range s.Comparisons {
+		changes = append(changes, fmt.Sprintf("%s[%s] %d metrics, %g", c.Variant, c.Part, len(c.Metrics), c.Metrics["write.iops"].Variant))
+	}
+	if diff := cmp.Diff([]string{
+		"control[] n=6 [] 0", "control[log] n=6 [write] 100", "control[data] n=6 [write] 200",
+		"off[] n=6 [] 0", "off[log] n=6 [write] 50", "off[data] n=6 [write] 100",
+	}, rows); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"off[] 1 metrics, 0", "off[log] 2 metrics, 50", "off[data] 2 metrics, 100"}, changes); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -3,6 +3,8 @@ package stats
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -65,19 +67,19 @@ func (f *Fold) Add(w *result.WorkerSummary) error {
 		return fmt.Errorf("stats: worker %s was already added", worker.Name)
 	}
 	p := part{stored: len(w.Trials), attempts: w.Attempts, failure: w.Failure, comparisons: comparisons(f.plan, worker, w)}
-	metrics := 0
-	for _, c := range p.comparisons {
-		metrics += len(c.Metrics)
-	}
 	for _, cell := range f.plan.Cells() {
 		for _, part := range partsOf(w, cell) {
 			row, ok := buildRow(worker, cell, part, w)
 			if !ok {
 				continue
 			}
-			metrics += len(row.Metrics)
 			p.rows = append(p.rows, row)
 		}
+	}
+	metrics := p.metrics()
+	if f.metrics+metrics > maxRowMetrics/2 { // to leave room for the workers to come
+		p.slim()
+		metrics = p.metrics()
 	}
 	if f.metrics+metrics > maxRowMetrics {
 		return fmt.Errorf("stats: worker %s: the run's summary would have more than the limit of %d metrics", worker.Name, maxRowMetrics)
@@ -90,6 +92,35 @@ func (f *Fold) Add(w *result.WorkerSummary) error {
 	f.parts[worker.Name] = p
 	return nil
 }
+
+// metrics counts the metrics of rows and comparisons.
+func (p *part) metrics() int {
+	n := 0
+	for _, c := range p.comparisons {
+		n += len(c.Metrics)
+	}
+	for _, r := range p.rows {
+		n += len(r.Metrics)
+	}
+	return n
+}
+
+// slim leaves to parts of workloads only what tables show. A run of many workers has no room
+// for more; the workers' summaries have it.
+func (p *part) slim() {
+	for i := range p.rows {
+		if p.rows[i].Part != "" {
+			maps.DeleteFunc(p.rows[i].Metrics, func(name string, _ result.Estimate) bool { return !headline.MatchString(name) })
+		}
+	}
+	for i := range p.comparisons {
+		if p.comparisons[i].Part != "" {
+			maps.DeleteFunc(p.comparisons[i].Metrics, func(name string, _ result.Change) bool { return !headline.MatchString(name) })
+		}
+	}
+}
+
+var headline = regexp.MustCompile(`\.(iops|rate|bandwidth|latency\.p(50|99|99\.9))$`)
 
 // omitHistograms drops the histograms of a row when there is no more room. The
 // row's percentiles were already computed from them.
