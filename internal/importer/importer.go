@@ -42,7 +42,7 @@ type table struct {
 	// name is what was measured according to the output; empty: unknown.
 	name string
 	// howOnly reports that name says how the tool measured, not what.
-	howOnly bool
+	howOnly     bool
 	measurement result.Measurement
 }
 

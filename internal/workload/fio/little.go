@@ -65,21 +65,27 @@ func littleOf(j job, clones []*jobOutput) (achieved, offered float64) {
 	return achieved, offered
 }
 
-// closedLoop reports whether the job always keeps its depth in flight. Syncs of a job
-// with more than one I/O in flight overlap with I/Os in a way that fio does not report.
+// closedLoop reports whether the job always keeps its depth in flight. Syncs of an engine
+// that does not wait for each I/O overlap with others in a way that fio does not report.
 func (j job) closedLoop() bool {
 	for _, name := range []string{"rate", "rate_iops", "thinktime", "latency_target", "verify"} {
 		if j.has(name) {
 			return false
 		}
 	}
-	return j.inFlight() == 1 || !j.has("fsync") && !j.has("fdatasync")
+	syncs := number(j.options["fsync"]) > 0 || number(j.options["fdatasync"]) > 0
+	return j.waits() || !syncs
 }
 
-// inFlight is how many I/Os a clone keeps in flight. Synchronous engines wait for each,
-// unless other threads submit.
+// waits reports whether a clone waits for each I/O, as synchronous engines do unless other
+// threads submit.
+func (j job) waits() bool {
+	return synchronous(j.engine()) && j.options["io_submit_mode"] != "offload"
+}
+
+// inFlight is how many I/Os a clone keeps in flight.
 func (j job) inFlight() uint64 {
-	if synchronous(j.engine()) && j.options["io_submit_mode"] != "offload" {
+	if j.waits() {
 		return 1
 	}
 	return j.depth()

@@ -29,6 +29,8 @@ func TestLittlesLawIsCheckedInAClosedLoop(t *testing.T) {
 		"other threads submit":            {"ioengine=psync iodepth=4 io_submit_mode=offload", 4, 1, ""},
 		"syncs between":                   {"ioengine=psync fdatasync=1", 0.1, 0.1, "0.1 I/Os in flight"},
 		"syncs among others":              {"ioengine=libaio iodepth=8 fsync=8", 6, none, ""},
+		"syncs that overlap":              {"ioengine=libaio fdatasync=1", 1.4, none, ""},
+		"no syncs":                        {"ioengine=libaio iodepth=8 fsync=0", 8, 1, ""},
 		"a rate":                          {"ioengine=libaio iodepth=8 rate=1m", 1, none, ""},
 		"a rate of I/Os":                  {"ioengine=libaio iodepth=8 rate_iops=100", 1, none, ""},
 		"pauses":                          {"ioengine=psync thinktime=5", 0.5, none, ""},
