@@ -37,8 +37,6 @@ const (
 	maxName       = 253
 	maxMetrics    = 512 // of one trial
 	maxOperations = 16
-	// MaxRowParts is how many parts of a trial are rows.
-	MaxRowParts = 32
 	// maxEnvironment bounds an environment's JSON, because the operator keeps one for each
 	// worker in memory.
 	maxEnvironment = 64 << 10
@@ -268,70 +266,6 @@ func checkMeasured(o Outcome, attempt int, f *trial.Failure, m Metrics, operatio
 		}
 	}
 	return errors.Join(checkHistograms(h), f.Bound())
-}
-
-// cellPart is a part of a cell.
-type cellPart struct {
-	trial.Cell
-	part string
-}
-
-// checkParts bounds how many rows the trials of a cell make together. They have the same
-// parts, but for sums, which depend on what their jobs did.
-func (s *WorkerSummary) checkParts() error {
-	seen := map[cellPart]bool{}
-	rows := map[trial.Cell]int{}
-	for i := range s.Trials {
-		cell := s.Trials[i].Cell()
-		for _, p := range s.Trials[i].Parts {
-			if at := (cellPart{cell, p.Name}); !seen[at] {
-				seen[at] = true
-				rows[cell]++
-			}
-		}
-		if rows[cell] > 2*MaxRowParts {
-			return fmt.Errorf("workload %.64q with variant %.64q has more than %d parts", cell.Workload, cell.Variant, 2*MaxRowParts)
-		}
-	}
-	return nil
-}
-
-// partPattern is what parts that are rows are called.
-var partPattern = regexp.MustCompile(`^[A-Za-z0-9_+][A-Za-z0-9._+ -]{0,159}$`)
-
-// checkParts checks the parts of a trial's document.
-func checkParts(parts []Part) error {
-	if len(parts) > maxParts {
-		return fmt.Errorf("it has %d parts, the limit is %d", len(parts), maxParts)
-	}
-	var rows []PartSummary
-	for _, p := range parts {
-		if err := errors.Join(checkNames(p.Name), checkMeasured(Measured, 0, nil, p.Metrics, p.Operations, p.Histograms)); err != nil {
-			return fmt.Errorf("part %.64q: %w", p.Name, err)
-		}
-		if len(p.Operations) > 0 {
-			rows = append(rows, PartSummary{Name: p.Name, Metrics: p.Metrics, Operations: p.Operations})
-		}
-	}
-	return checkPartSummaries(rows)
-}
-
-// checkPartSummaries checks the parts of a trial that are rows. Their names are printed.
-func checkPartSummaries(parts []PartSummary) error {
-	if len(parts) > MaxRowParts {
-		return fmt.Errorf("%d of its parts are rows, the limit is %d", len(parts), MaxRowParts)
-	}
-	seen := map[string]bool{}
-	for _, p := range parts {
-		if seen[p.Name] || !partPattern.MatchString(p.Name) {
-			return fmt.Errorf("a part has the name %.64q, which is invalid or appears twice", p.Name)
-		}
-		seen[p.Name] = true
-		if err := checkMeasured(Measured, 0, nil, p.Metrics, p.Operations, nil); err != nil {
-			return fmt.Errorf("part %.64q: %w", p.Name, err)
-		}
-	}
-	return nil
 }
 
 func checkHistograms(h Histograms) error {

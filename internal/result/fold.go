@@ -1,9 +1,7 @@
 package result
 
 import (
-	"maps"
 	"slices"
-	"strings"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
@@ -68,41 +66,6 @@ func (s *WorkerSummary) merge(cell trial.Cell, part string, h Histograms) {
 		s.Workloads = append(s.Workloads, WorkloadPool{Cell: cell, Part: part, Histograms: Histograms{}})
 	}
 	s.Workloads[i].Histograms.Merge(h)
-}
-
-// withoutOperations returns the metrics that are not about one of the operations.
-func withoutOperations(metrics Metrics, operations []string) Metrics {
-	left := maps.Clone(metrics)
-	maps.DeleteFunc(left, func(name string, _ Metric) bool {
-		return slices.ContainsFunc(operations, func(op string) bool { return strings.HasPrefix(name, op+".") })
-	})
-	return left
-}
-
-// headlines of a part leave out the two parts of latency where there is a total: a summary
-// has room for many parts, and the trial's document has them all.
-func headlines(metrics Metrics) Metrics {
-	left := maps.Clone(metrics)
-	maps.DeleteFunc(left, func(name string, _ Metric) bool {
-		op, _, completion := strings.Cut(name, ".completion.")
-		_, total := metrics[op+".latency.p50"]
-		return completion && total || strings.Contains(name, ".submission.")
-	})
-	return left
-}
-
-// OfPart returns the trial with the values of one of its parts; "": of the whole. It reports
-// whether the trial has that part.
-func (t TrialSummary) OfPart(part string) (TrialSummary, bool) {
-	if part == "" {
-		return t, true
-	}
-	i := slices.IndexFunc(t.Parts, func(p PartSummary) bool { return p.Name == part })
-	if i < 0 {
-		return t, false
-	}
-	t.Metrics, t.Operations = t.Parts[i].Metrics, t.Parts[i].Operations
-	return t, true
 }
 
 // Fail records the first failure. That the node is not as it was goes before every other one.

@@ -3,6 +3,7 @@ package fio
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"storagebench.io/storagebench/internal/result"
 )
@@ -68,10 +69,8 @@ func littleOf(j job, clones []*jobOutput) (achieved, offered float64) {
 // closedLoop reports whether the job always keeps its depth in flight. Syncs of an engine
 // that does not wait for each I/O overlap with others in a way that fio does not report.
 func (j job) closedLoop() bool {
-	for _, name := range []string{"rate", "rate_iops", "thinktime", "latency_target", "verify"} {
-		if j.has(name) {
-			return false
-		}
+	if slices.ContainsFunc([]string{"rate", "rate_iops", "thinktime", "latency_target", "verify"}, j.has) {
+		return false
 	}
 	syncs := number(j.options["fsync"]) > 0 || number(j.options["fdatasync"]) > 0
 	return j.waits() || !syncs

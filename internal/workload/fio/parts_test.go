@@ -13,13 +13,13 @@ import (
 
 // did is a clone that did operations, such as "read write sync".
 func did(name string, group int, operations string) string {
-	text := fmt.Sprintf(`{"jobname":"%s","groupid":%d,"job_runtime":2000`, name, group)
+	text := fmt.Sprintf(`{"jobname":%q,"groupid":%d,"job_runtime":2000`, name, group)
 	for op := range strings.FieldsSeq(operations) {
 		latency := `{"max":2000,"mean":1000,"N":1000,"bins":{"1000":1000}}`
 		if op == "sync" {
 			text += `,"sync":{"lat_ns":` + latency + `}`
 		} else {
-			text += fmt.Sprintf(`,"%s":{"io_bytes":4096000,"total_ios":1000,"runtime":2000,"lat_ns":%s,"clat_ns":%[2]s,"slat_ns":%[2]s}`, op, latency)
+			text += fmt.Sprintf(`,%q:{"io_bytes":4096000,"total_ios":1000,"runtime":2000,"lat_ns":%s,"clat_ns":%[2]s,"slat_ns":%[2]s}`, op, latency)
 		}
 	}
 	return text + "}"
@@ -62,7 +62,7 @@ func TestEachJobIsARowAndSumsAreOfWhatRanTogether(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var clones []string
 			var jobs []job
-			for _, text := range strings.Split(c.clones, ",") {
+			for text := range strings.SplitSeq(c.clones, ",") {
 				f := strings.Split(text, "/")
 				clones = append(clones, did(f[0], int(f[1][0]-'0'), f[2]))
 				if len(jobs) == 0 || jobs[len(jobs)-1].name != f[0] {
