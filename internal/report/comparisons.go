@@ -76,7 +76,28 @@ func Comparisons(w io.Writer, s result.Summary) error {
 				InUnit(change.Unit, change.Control), InUnit(change.Unit, change.Variant), ratio, interval)
 		}
 	}
-	return tw.Flush()
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	return orderEffects(w, s)
+}
+
+// orderEffects writes a line for each metric that depends on which trial of a repeat ran
+// first: the interval of the order's effect does not contain 1.
+func orderEffects(w io.Writer, s result.Summary) error {
+	for _, c := range s.Comparisons {
+		for _, name := range Changed(c) {
+			o := c.Metrics[name].Order
+			if o == nil || o.Low == nil || o.High == nil || *o.Low <= 1 && *o.High >= 1 {
+				continue
+			}
+			if _, err := fmt.Fprintf(w, "order matters: %s of %s.%s on %s at %s: the later trial of a repeat measures %.3f times the earlier one (%.3f–%.3f)\n",
+				name, WithPart(c.Workload, c.Part), c.Variant, c.Target, c.Node, o.Median, *o.Low, *o.High); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // InUnit formats a value for display in its unit.

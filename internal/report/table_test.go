@@ -157,3 +157,22 @@ func TestOperationsAreThoseOfTheEngineInItsOrder(t *testing.T) {
 		t.Errorf("without an order: %s", got)
 	}
 }
+
+func TestAnOrderThatMattersIsNamed(t *testing.T) {
+	of := func(low, high float64) result.Change {
+		return result.Change{Order: &result.Interval{Median: (low + high) / 2, Low: &low, High: &high}}
+	}
+	s := result.Summary{Comparisons: []result.Comparison{{
+		Target: "fast", Workload: "w", Node: "a", Variant: "off", Metrics: map[string]result.Change{
+			"read.iops": of(0.8, 0.9), "write.iops": of(0.9, 1.1), "sync.rate": {Order: &result.Interval{Median: 3}},
+		},
+	}}}
+	var text strings.Builder
+	if err := Comparisons(&text, s); err != nil {
+		t.Fatal(err)
+	}
+	const want = "order matters: read.iops of w.off on fast at a: the later trial of a repeat measures 0.850 times the earlier one (0.800–0.900)\n"
+	if !strings.HasSuffix(text.String(), want) || strings.Count(text.String(), "order matters") != 1 {
+		t.Errorf("got\n%s", text.String())
+	}
+}

@@ -29,6 +29,10 @@ type Change struct {
 	Ratio *Interval `json:"ratio,omitempty"`
 	// Difference is variant minus control, in the metric's unit.
 	Difference Interval `json:"difference"`
+	// Order is the ratio of what a later trial of a repeat measured to what an earlier one
+	// did, whatever their variants: 1 if it does not matter which runs first. It is a median
+	// over blocks of two repeats of opposite order; absent if there is none.
+	Order *Interval `json:"order,omitempty"`
 }
 
 // Interval is a median over pairs. Low and High are its distribution-free 95 %

@@ -39,13 +39,13 @@ func comparisons(p *trial.Plan, worker trial.Worker, w *result.WorkerSummary) []
 
 // comparePart adds the metrics that the trials of the control and of the variant share, by
 // repeat.
-func comparePart(c *result.Comparison, before, after map[int]result.TrialSummary) {
+func comparePart(c *result.Comparison, before, after map[int]placed) {
 	values := map[string]*pairs{}
 	for _, repeat := range slices.Sorted(maps.Keys(before)) {
 		a := before[repeat]
 		if b, ok := after[repeat]; ok {
 			c.Operations = union(c.Operations, a.Operations)
-			addPair(values, a.Metrics, b.Metrics)
+			addPair(values, a, b)
 		}
 	}
 	for name, v := range values {
@@ -53,12 +53,18 @@ func comparePart(c *result.Comparison, before, after map[int]result.TrialSummary
 	}
 }
 
+// placed is a trial and its place in the order in which the worker ran them.
+type placed struct {
+	result.TrialSummary
+	place int
+}
+
 // measured returns the measured trials of a cell, or of a part of it, by repeat.
-func measured(w *result.WorkerSummary, cell trial.Cell, part string) map[int]result.TrialSummary {
-	trials := map[int]result.TrialSummary{}
-	for _, t := range w.Trials {
+func measured(w *result.WorkerSummary, cell trial.Cell, part string) map[int]placed {
+	trials := map[int]placed{}
+	for i, t := range w.Trials {
 		if t, ok := t.OfPart(part); ok && t.Cell() == cell && t.Outcome == result.Measured {
-			trials[t.Repeat] = t
+			trials[t.Repeat] = placed{t, i}
 		}
 	}
 	return trials
@@ -68,11 +74,14 @@ func measured(w *result.WorkerSummary, cell trial.Cell, part string) map[int]res
 type pairs struct {
 	unit          string
 	before, after []float64
+	repeats       []int
+	// later reports of each pair that the variant's trial was the later one.
+	later []bool
 }
 
-func addPair(values map[string]*pairs, before, after result.Metrics) {
-	for name, a := range before {
-		b, ok := after[name]
+func addPair(values map[string]*pairs, before, after placed) {
+	for name, a := range before.Metrics {
+		b, ok := after.Metrics[name]
 		if !ok || a.Unit != b.Unit {
 			continue
 		}
@@ -81,6 +90,8 @@ func addPair(values map[string]*pairs, before, after result.Metrics) {
 		}
 		values[name].before = append(values[name].before, a.Value)
 		values[name].after = append(values[name].after, b.Value)
+		values[name].repeats = append(values[name].repeats, before.Repeat)
+		values[name].later = append(values[name].later, after.place > before.place)
 	}
 }
 
@@ -96,9 +107,34 @@ func (p *pairs) change() result.Change {
 	c.Difference = interval(differences)
 	if len(ratios) == len(p.before) {
 		ratio := ratioInterval(ratios)
-		c.Ratio = &ratio
+		c.Ratio, c.Order = &ratio, p.order(ratios)
 	}
 	return c
+}
+
+// order estimates what the order within a repeat does, from the ratios of variant to control
+// of all pairs. The plan reverses the order in every other repeat. So in a block of two, what
+// the variant changes is in both ratios and cancels out, and the order's effect is in one of
+// them and against the other.
+func (p *pairs) order(ratios []float64) *result.Interval {
+	var effects []float64
+	for i := 1; i < len(ratios); i++ {
+		if (p.repeats[i]-1)/2 != (p.repeats[i-1]-1)/2 || p.later[i] == p.later[i-1] {
+			continue
+		}
+		last, first := ratios[i], ratios[i-1]
+		if p.later[i-1] {
+			last, first = first, last
+		}
+		if first > 0 {
+			effects = append(effects, math.Sqrt(last/first))
+		}
+	}
+	if len(effects) == 0 {
+		return nil
+	}
+	order := ratioInterval(effects)
+	return &order
 }
 
 // ratioInterval is interval in log space, where between twice as much and half as much is

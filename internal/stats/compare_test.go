@@ -199,3 +199,48 @@ func TestPartsAreRowsAndAreCompared(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// ordered returns the comparison of what a plan's order makes of a variant that changes a
+// rate by one factor, where a later trial changes it by another.
+func ordered(t *testing.T, repeats int, variant, later float64) result.Change {
+	t.Helper()
+	worker := trial.Worker{Name: "fast.a", Target: "fast", Node: "a"}
+	p := &trial.Plan{Workloads: []trial.Workload{{Name: "w"}}, Variants: []trial.Variant{{Name: "control"}, {Name: "off"}}, Workers: []trial.Worker{worker}}
+	w := result.WorkerSummary{Worker: worker}
+	r := rand.New(rand.NewPCG(7, 8))
+	for repeat := 1; repeat <= repeats; repeat++ {
+		order := []string{"control", "off"}
+		if block := (repeat - 1) / 2; (repeat+block)%2 == 0 { // ABBA, then BAAB
+			order = []string{"off", "control"}
+		}
+		drift := math.Exp(r.NormFloat64())
+		for place, v := range order {
+			rate := 100 * drift * math.Pow(later, float64(place))
+			if v == "off" {
+				rate *= variant
+			}
+			w.Trials = append(w.Trials, result.TrialSummary{
+				Trial: trial.Trial{Workload: "w", Variant: v, Repeat: repeat}, Outcome: result.Measured,
+				Metrics: result.Metrics{"write.iops": {Unit: result.PerSecond, Value: rate}},
+			})
+		}
+	}
+	return Summarize(p, []result.WorkerSummary{w}, time.Unix(0, 0)).Comparisons[0].Metrics["write.iops"]
+}
+
+func TestTheEffectOfTheOrderIsApartFromThatOfTheVariant(t *testing.T) {
+	for _, variant := range []float64{0.5, 1, 3} {
+		for _, later := range []float64{0.8, 1, 1.2} {
+			c := ordered(t, 12, variant, later)
+			if c.Order == nil || c.Order.Low == nil || math.Abs(c.Order.Median-later) > 1e-9 || math.Abs(c.Ratio.Median-variant) > 1e-9 {
+				t.Errorf("variant %v, later %v: ratio %+v, order %+v", variant, later, c.Ratio, c.Order)
+			}
+		}
+	}
+	if c := ordered(t, 11, 2, 0.9); c.Order == nil || c.Order.Low != nil || math.Abs(c.Order.Median-0.9) > 1e-9 {
+		t.Errorf("of 5 blocks there is an interval, or no estimate: %+v", c.Order)
+	}
+	if c := ordered(t, 1, 2, 0.9); c.Order != nil {
+		t.Errorf("one repeat says nothing of the order: %+v", c.Order)
+	}
+}
