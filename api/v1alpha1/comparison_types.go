@@ -3,7 +3,7 @@ package v1alpha1
 import "k8s.io/apimachinery/pkg/api/resource"
 
 // ComparisonRow is what a variant changed against the control, the first variant: one
-// workload on one target and node.
+// workload, or a part of it, on one target and node.
 type ComparisonRow struct {
 	// target name.
 	// +required
@@ -16,6 +16,11 @@ type ComparisonRow struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
 	Workload string `json:"workload"`
+
+	// part of the workload, such as a job of a fio job file; absent: the whole.
+	// +optional
+	// +kubebuilder:validation:MaxLength=160
+	Part string `json:"part,omitempty"`
 
 	// node name.
 	// +required

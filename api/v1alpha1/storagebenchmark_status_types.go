@@ -29,8 +29,8 @@ type StorageBenchmarkStatus struct {
 	// +optional
 	Run *RunStatus `json:"run,omitempty"`
 
-	// summary has one row for each target, workload and node, of at most 64; the
-	// result store's summary.json has them all.
+	// summary has one row for each target, workload, part of a workload and node, of at
+	// most 64; the result store's summary.json has them all.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -266,7 +266,7 @@ type WorkerStatus struct {
 	Message string `json:"message,omitempty"`
 }
 
-// SummaryRow is what one workload measured with one variant on one target and node.
+// SummaryRow is what one workload, or a part of it, measured with one variant on one target and node.
 type SummaryRow struct {
 	// target name.
 	// +required
@@ -290,6 +290,11 @@ type SummaryRow struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=40
 	Variant string `json:"variant,omitempty"`
+
+	// part of the workload, such as a job of a fio job file; absent: the whole.
+	// +optional
+	// +kubebuilder:validation:MaxLength=160
+	Part string `json:"part,omitempty"`
 
 	// trials is the number of trials that were measured (n).
 	// +required

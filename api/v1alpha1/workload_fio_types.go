@@ -16,7 +16,8 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.jobFile), has(self.parameters), has(self.preset)].filter(x, x).size() == 1",message="fio needs exactly one of jobFile, parameters and preset"
 type FioWorkload struct {
-	// jobFile is a fio job file. The directory or device of the target is filled in.
+	// jobFile is a fio job file. The directory or device of the target is filled in. runtime
+	// implies time_based=1.
 	// +optional
 	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=32768
@@ -24,8 +25,8 @@ type FioWorkload struct {
 
 	// parameters are the options of a single job: {rw: randread, bs: 4k, iodepth: 32}.
 	// A value is a whole number or a string; fractions need quotes. Defaults: ioengine
-	// libaio, direct 1, bs 4k, size 1GiB (less on a small target), runtime 30s with
-	// time_based 1.
+	// libaio, direct 1, bs 4k, size 1GiB (less on a small target), runtime 30s. runtime
+	// implies time_based 1.
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=64

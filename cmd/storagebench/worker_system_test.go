@@ -174,7 +174,7 @@ func TestTheStoreMayBeAwayInMidRun(t *testing.T) {
 func TestAVolumeThatFillsUpKeepsWhatWasMeasured(t *testing.T) {
 	p := newPod(t,
 		fio(t, "small", "rw=randread", "size=4m", "runtime=1", "time_based=1"),
-		fio(t, "large", "rw=write", "size=30m", "fallocate=none", "unlink=1", "runtime=10"))
+		fio(t, "large", "rw=write", "size=30m", "fallocate=none", "unlink=1", "runtime=1"))
 	p.target, _ = devicetest.Filesystem(t, "ext4", 64<<20)
 	cmd := p.command()
 	if err := cmd.Start(); err != nil {

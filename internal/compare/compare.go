@@ -39,6 +39,7 @@ type RowKey struct {
 	Target   string `json:"target"`
 	Workload string `json:"workload"`
 	Variant  string `json:"variant,omitempty"`
+	Part     string `json:"part,omitempty"`
 	Node     string `json:"node"`
 }
 
@@ -46,12 +47,13 @@ type RowKey struct {
 // workload.
 func (k RowKey) String() string { return k.Target + "/" + k.cell() + "/" + k.Node }
 
-// cell returns the workload, followed by the variant if there is one.
+// cell returns the workload, followed by the variant and the part if there are.
 func (k RowKey) cell() string {
-	if k.Variant == "" {
-		return k.Workload
+	name := k.Workload
+	if k.Variant != "" {
+		name += "." + k.Variant
 	}
-	return k.Workload + "." + k.Variant
+	return report.WithPart(name, k.Part)
 }
 
 // Pair of rows.
@@ -83,7 +85,7 @@ type Metric struct {
 // error reports that there is nothing to compare.
 func Summaries(first, second result.Summary, maxRegression float64) (Comparison, error) {
 	c := Comparison{MaxRegression: maxRegression, Notes: append(notes("the first run", first), notes("the second run", second)...)}
-	pairs, onlyFirst, onlySecond := match(first.Rows, second.Rows)
+	pairs, onlyFirst, onlySecond := match(report.Shown(first.Rows), report.Shown(second.Rows))
 	c.OnlyInFirst, c.OnlyInSecond = onlyFirst, onlySecond
 	if len(pairs) == 0 {
 		return c, fmt.Errorf("the runs have no row in common: the first has %s, the second %s", list(first.Rows), list(second.Rows))
@@ -95,6 +97,9 @@ func Summaries(first, second result.Summary, maxRegression float64) (Comparison,
 			pair.Metrics = append(pair.Metrics, metric(name, p.first.Metrics[name], p.second.Metrics[name], maxRegression))
 		}
 		compared += len(pair.Metrics)
+		if otherLatencies(p) && !slices.Contains(c.Notes, otherLatenciesNote) {
+			c.Notes = append(c.Notes, otherLatenciesNote)
+		}
 		c.Pairs = append(c.Pairs, pair)
 	}
 	if compared == 0 {
@@ -102,6 +107,23 @@ func Summaries(first, second result.Summary, maxRegression float64) (Comparison,
 	}
 	c.Verdict = c.verdict()
 	return c, nil
+}
+
+const otherLatenciesNote = "one of the runs is older: its latencies of fio are completion latencies, without the time that an I/O waited to be submitted"
+
+// otherLatencies reports whether the rows' latencies are not the same kind: an old run has
+// those of completion under the name of total latency.
+func otherLatencies(p rows) bool {
+	for name := range p.first.Metrics {
+		op, latency := strings.CutSuffix(name, ".latency.p99")
+		_, both := p.second.Metrics[name]
+		_, first := p.first.Metrics[op+".completion.p99"]
+		_, second := p.second.Metrics[op+".completion.p99"]
+		if latency && both && first != second {
+			return true
+		}
+	}
+	return false
 }
 
 func (c Comparison) verdict() Verdict {
@@ -141,7 +163,7 @@ func notes(which string, s result.Summary) []string {
 }
 
 func key(r result.Row) RowKey {
-	return RowKey{Target: r.Target, Workload: r.Workload, Variant: r.Variant, Node: r.Node}
+	return RowKey{Target: r.Target, Workload: r.Workload, Variant: r.Variant, Part: r.Part, Node: r.Node}
 }
 
 func list(rows []result.Row) string {
@@ -192,22 +214,25 @@ func match(first, second []result.Row) (pairs []rows, onlyFirst, onlySecond []Ro
 	return pairs, onlyFirst, onlySecond
 }
 
-// without returns the rows of the same workload and variant that have no counterpart yet.
+// without returns the rows of the same workload, variant and part that have no counterpart yet.
 func without(all []result.Row, like result.Row, matched func(int) bool) []int {
 	var left []int
 	for k, r := range all {
-		if r.Workload == like.Workload && r.Variant == like.Variant && !matched(k) {
+		if r.Workload == like.Workload && r.Variant == like.Variant && r.Part == like.Part && !matched(k) {
 			left = append(left, k)
 		}
 	}
 	return left
 }
 
-// shared returns the headline metrics that both rows have, in the order of the
+// shared returns the headlines of the metrics that both rows have, in the order of the
 // report.
 func shared(a, b result.Row) []string {
-	return slices.DeleteFunc(report.Headlines(a.Operations, a.Metrics), func(name string) bool {
-		second, ok := b.Metrics[name]
-		return !ok || a.Metrics[name].Unit != second.Unit
-	})
+	both := map[string]result.Estimate{}
+	for name, m := range a.Metrics {
+		if second, ok := b.Metrics[name]; ok && m.Unit == second.Unit {
+			both[name] = m
+		}
+	}
+	return report.Headlines(a.Operations, both)
 }

@@ -71,7 +71,7 @@ func TestVerdictsOnOneMetric(t *testing.T) {
 func TestNamesSayWhichWayIsBetter(t *testing.T) {
 	for name, want := range map[string]Direction{
 		"read.iops": Higher, "transactions.rate": Higher, "write.bandwidth": Higher,
-		"sync.latency.p99": Lower, "write.latency.mean": Lower, "drain.duration": Lower, "device.write.await": Lower, "read.char.bandwidth": Higher, "read.char.latency.max": Lower,
+		"sync.latency.p99": Lower, "read.completion.p99": Lower, "read.submission.mean": Lower, "littles.law.ratio": "", "write.latency.mean": Lower, "drain.duration": Lower, "device.write.await": Lower, "read.char.bandwidth": Higher, "read.char.latency.max": Lower,
 		"read.ios": "", "read.bytes": "", "cpu.user": "", "create.count": "", "iops": "",
 	} {
 		if got, ok := Better(name); got != want || ok != (want != "") {
@@ -267,5 +267,68 @@ func TestTheTableSaysWhyThereIsNoVerdict(t *testing.T) {
 	}
 	if b, err := json.Marshal(c); err != nil || !strings.Contains(string(b), `"verdict":"Inconclusive"`) || !strings.Contains(string(b), `"better":"Higher"`) {
 		t.Errorf("%v\n%s", err, b)
+	}
+}
+
+func TestPartsAreComparedWithTheirLikes(t *testing.T) {
+	part := func(name string, rate float64) result.Row {
+		r := row("fast", "w", "a", iops(rate, rate, rate))
+		r.Part = name
+		return r
+	}
+	mixture := row("fast", "w", "a", map[string]result.Estimate{"device.read.bytes": est(result.Bytes, 6, 1, 1, 1)})
+	got, err := Summaries(summary(mixture, part("log", 10), part("scan", 20)), summary(mixture, part("scan", 20), part("log", 5)), 0.05)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Verdict != Regression || len(got.Pairs) != 2 || got.Pairs[0].First.String() != "fast/w[log]/a" || got.Pairs[0].Metrics[0].Verdict != Regression || got.Pairs[1].Metrics[0].Verdict != NoWorse {
+		t.Errorf("%+v", got)
+	}
+	got, err = Summaries(summary(mixture, part("log", 10), part("scan", 20)), summary(mixture, part("log", 10)), 0.05)
+	if err != nil || got.Verdict != Inconclusive || len(got.OnlyInFirst) != 1 || got.OnlyInFirst[0].Part != "scan" {
+		t.Errorf("%v: %+v", err, got)
+	}
+}
+
+func TestLatenciesOfAnOlderRunAreOfAnotherKind(t *testing.T) {
+	latency := est(result.Seconds, 6, 1, 2, 3)
+	older := summary(row("fast", "w", "a", map[string]result.Estimate{"read.latency.p99": latency}), row("slow", "w", "a", map[string]result.Estimate{"read.latency.p99": latency}))
+	newer := summary(row("fast", "w", "a", map[string]result.Estimate{"read.latency.p99": latency, "read.completion.p99": latency}), row("slow", "w", "a", map[string]result.Estimate{"read.latency.p99": latency, "read.completion.p99": latency}))
+	for name, c := range map[string]struct {
+		first, second result.Summary
+		want          []string
+	}{
+		"an older and a newer": {older, newer, []string{otherLatenciesNote}},
+		"the other way around": {newer, older, []string{otherLatenciesNote}},
+		"two older":            {older, older, nil},
+		"two newer":            {newer, newer, nil},
+	} {
+		got, err := Summaries(c.first, c.second, 0.05)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, got.Notes); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestCompletionLatenciesAreComparedIfThereAreNoOthers(t *testing.T) {
+	latency := est(result.Seconds, 6, 1, 2, 3)
+	imported := row("fast", "w", "a", map[string]result.Estimate{"read.latency.mean": latency, "read.completion.p99": latency})
+	both := row("fast", "w", "a", map[string]result.Estimate{"read.latency.mean": latency, "read.latency.p99": latency, "read.completion.p99": latency})
+	imported.Operations, both.Operations = []string{"read"}, []string{"read"}
+	for name, c := range map[string]struct {
+		first, second result.Row
+		want          string
+	}{
+		"imports":          {imported, imported, "read.completion.p99"},
+		"an import, a run": {imported, both, "read.completion.p99"},
+		"a run, an import": {both, imported, "read.completion.p99"},
+		"runs":             {both, both, "read.latency.p99"},
+	} {
+		if got := shared(c.first, c.second); !slices.Equal(got, []string{c.want}) {
+			t.Errorf("%s: %v, want %s", name, got, c.want)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"storagebench.io/storagebench/internal/result"
@@ -17,6 +18,9 @@ const (
 	Lower  Direction = "Lower"
 )
 
+// times matches quantities that are times which somebody waits.
+var times = regexp.MustCompile(`\.(latency|completion|submission)\.`)
+
 // Better returns the direction in which a metric improves, from its name; false
 // if the name does not tell, as with counts.
 func Better(name string) (Direction, bool) {
@@ -25,7 +29,7 @@ func Better(name string) (Direction, bool) {
 	switch {
 	case last == "iops" || last == "rate" || last == "bandwidth":
 		return Higher, true
-	case strings.Contains("."+quantity, ".latency.") || last == "duration" || last == "await":
+	case times.MatchString("."+quantity) || last == "duration" || last == "await":
 		return Lower, true
 	default:
 		return "", false

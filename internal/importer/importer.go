@@ -42,9 +42,7 @@ type table struct {
 	// name is what was measured according to the output; empty: unknown.
 	name string
 	// howOnly reports that name says how the tool measured, not what.
-	howOnly bool
-	// part of the workload that was measured; empty: the whole workload.
-	part        string
+	howOnly     bool
 	measurement result.Measurement
 }
 
@@ -198,9 +196,6 @@ func (f *folder) add(file File, tables []table) {
 
 func (f *folder) addTable(t table) {
 	name := f.options.Workload
-	if t.part != "" {
-		name += "." + t.part
-	}
 	if !slices.ContainsFunc(f.workloads, func(w trial.Workload) bool { return w.Name == name }) {
 		f.workloads = append(f.workloads, trial.Workload{Name: name, Engine: f.options.Tool})
 	}

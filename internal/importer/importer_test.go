@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -40,8 +41,11 @@ func TestFilesOfOneToolAreRepeats(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	row := s.Rows[0]
-	if row.Target != "nvme" || row.Workload != "fio" || row.Node != "unknown" || row.N != 6 || row.Histograms["read"].Count() != 2100 {
+	if row.Target != "nvme" || row.Workload != "fio" || row.Node != "unknown" || row.N != 6 || row.Histograms["read.completion"].Count() != 2100 {
 		t.Errorf("%+v", row)
+	}
+	if e := row.Metrics["read.completion.p99"]; e.Pooled == nil || *e.Pooled != float64(row.Histograms["read.completion"].Percentile(99))/1e9 {
+		t.Errorf("%+v", e)
 	}
 	if e := row.Metrics["read.iops"]; e.Median != 350 || e.Low == nil || *e.Low != 100 || *e.High != 600 {
 		t.Errorf("%+v", e)
@@ -73,16 +77,17 @@ func TestJobsOfFioAreRowsOfTheirOwn(t *testing.T) {
 	}{
 		"one":             {fioFile("a.json", fioJob("x", 0, 10)), []string{"fio"}},
 		"clones of one":   {fioFile("a.json", fioJob("x", 0, 10), fioJob("x", 0, 10)), []string{"fio"}},
-		"together":        {fioFile("a.json", fioJob("x", 0, 10), fioJob("y", 0, 10)), []string{"fio", "fio.x", "fio.y"}},
-		"one after other": {fioFile("a.json", fioJob("x", 0, 10), fioJob("y", 1, 10)), []string{"fio.x", "fio.y"}},
+		"together":        {fioFile("a.json", fioJob("x", 0, 10), fioJob("y", 0, 10)), []string{"fio", "fio[x]", "fio[y]"}},
+		"one after other": {fioFile("a.json", fioJob("x", 0, 10), fioJob("y", 1, 10)), []string{"fio[x]", "fio[y]"}},
+		"groups of two":   {fioFile("a.json", fioJob("x", 0, 10), fioJob("y", 0, 10), fioJob("z", 1, 10)), []string{"fio[x + y]", "fio[x]", "fio[y]", "fio[z]"}},
 	} {
 		s, err := Summary([]File{c.file}, Options{Tool: "fio"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, row := range s.Rows {
-			got = append(got, row.Workload)
+		for _, row := range report.Shown(s.Rows) {
+			got = append(got, report.WithPart(row.Workload, row.Part))
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)

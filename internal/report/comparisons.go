@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -13,7 +14,7 @@ import (
 
 // Headlines returns the names of the metrics that best distinguish two measurements,
 // the most important first: for each operation its rate, or else its bandwidth, and
-// its p99; then the p99 of operations without a rate, such as fio's syncs, and
+// its p99 (of completion, if there is no other); then the p99 of operations without a rate, such as fio's syncs, and
 // durations.
 func Headlines[V any](named []string, metrics map[string]V) []string {
 	var names []string
@@ -26,7 +27,7 @@ func Headlines[V any](named []string, metrics map[string]V) []string {
 	}
 	for _, op := range operations(named, metrics) {
 		_ = add(op+".iops") || add(op+".rate") || add(op+".bandwidth")
-		add(op + ".latency.p99")
+		_ = add(op+".latency.p99") || add(op+".completion.p99")
 	}
 	for _, name := range slices.Sorted(maps.Keys(metrics)) {
 		if strings.HasSuffix(name, ".latency.p99") || strings.HasSuffix(name, ".duration") {
@@ -59,7 +60,8 @@ func Comparisons(w io.Writer, s result.Summary) error {
 		return nil
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "\nTARGET\tNODE\tWORKLOAD\tVARIANT\tMETRIC\tPAIRS\tCONTROL\tVARIANT\tRATIO\t95% INTERVAL")
+	parts := slices.ContainsFunc(s.Comparisons, func(c result.Comparison) bool { return c.Part != "" })
+	fmt.Fprintln(tw, "\nTARGET\tNODE\tWORKLOAD\tVARIANT"+column(parts, "PART")+"\tMETRIC\tPAIRS\tCONTROL\tVARIANT\tRATIO\t95% INTERVAL")
 	for _, c := range s.Comparisons {
 		for _, name := range Changed(c) {
 			change := c.Metrics[name]
@@ -70,11 +72,32 @@ func Comparisons(w io.Writer, s result.Summary) error {
 					interval = fmt.Sprintf("%.3f–%.3f", *change.Ratio.Low, *change.Ratio.High)
 				}
 			}
-			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", c.Target, c.Node, c.Workload, c.Variant, name, change.Pairs,
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", c.Target, c.Node, c.Workload, c.Variant+column(parts, cmp.Or(c.Part, "-")), name, change.Pairs,
 				InUnit(change.Unit, change.Control), InUnit(change.Unit, change.Variant), ratio, interval)
 		}
 	}
-	return tw.Flush()
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	return orderEffects(w, s)
+}
+
+// orderEffects writes a line for each metric that depends on which trial of a repeat ran
+// first: the interval of the order's effect does not contain 1.
+func orderEffects(w io.Writer, s result.Summary) error {
+	for _, c := range s.Comparisons {
+		for _, name := range Changed(c) {
+			o := c.Metrics[name].Order
+			if o == nil || o.Low == nil || o.High == nil || *o.Low <= 1 && *o.High >= 1 {
+				continue
+			}
+			if _, err := fmt.Fprintf(w, "order matters: %s of %s.%s on %s at %s: the later trial of a repeat measures %.3f times the earlier one (%.3f–%.3f)\n",
+				name, WithPart(c.Workload, c.Part), c.Variant, c.Target, c.Node, o.Median, *o.Low, *o.High); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // InUnit formats a value for display in its unit.

@@ -14,13 +14,13 @@ import (
 // metric lacks, such as an interval with too few trials, is empty.
 func CSV(w io.Writer, s result.Summary) error {
 	out := csv.NewWriter(w)
-	lines := [][]string{{"target", "node", "workload", "variant", "metric", "unit", "n", "median", "low", "high", "pooled"}}
+	lines := [][]string{{"target", "node", "workload", "variant", "metric", "unit", "n", "median", "low", "high", "pooled", "part"}}
 	for _, row := range s.Rows {
 		for _, name := range slices.Sorted(maps.Keys(row.Metrics)) {
 			e := row.Metrics[name]
 			lines = append(lines, []string{
 				row.Target, row.Node, row.Workload, row.Variant, name, e.Unit, strconv.Itoa(e.N),
-				plain(&e.Median), plain(e.Low), plain(e.High), plain(e.Pooled),
+				plain(&e.Median), plain(e.Low), plain(e.High), plain(e.Pooled), row.Part,
 			})
 		}
 	}

@@ -10,7 +10,7 @@ import (
 func TestCSVHasALineForEachRowAndMetric(t *testing.T) {
 	low, high, pooled := 900.0, 1100.0, 0.00125
 	s := result.Summary{Rows: []result.Row{{
-		Target: "fast", Workload: "o,ltp", Node: "a", N: 6, Metrics: map[string]result.Estimate{
+		Target: "fast", Workload: "o,ltp", Part: "log", Node: "a", N: 6, Metrics: map[string]result.Estimate{
 			"read.latency.p99": {Unit: result.Seconds, N: 6, Median: 0.001, Pooled: &pooled},
 			"read.iops":        {Unit: result.PerSecond, N: 6, Median: 1234567.5, Low: &low, High: &high},
 		},
@@ -19,10 +19,10 @@ func TestCSVHasALineForEachRowAndMetric(t *testing.T) {
 	if err := CSV(&text, s); err != nil {
 		t.Fatal(err)
 	}
-	want := `target,node,workload,variant,metric,unit,n,median,low,high,pooled
-fast,a,"o,ltp",,read.iops,1/s,6,1234567.5,900,1100,
-fast,a,"o,ltp",,read.latency.p99,seconds,6,0.001,,,0.00125
-slow,,,,x.rate,,1,0,,,
+	want := `target,node,workload,variant,metric,unit,n,median,low,high,pooled,part
+fast,a,"o,ltp",,read.iops,1/s,6,1234567.5,900,1100,,log
+fast,a,"o,ltp",,read.latency.p99,seconds,6,0.001,,,0.00125,log
+slow,,,,x.rate,,1,0,,,,
 `
 	if text.String() != want {
 		t.Errorf("got\n%s", text.String())

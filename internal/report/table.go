@@ -19,11 +19,12 @@ import (
 func Table(w io.Writer, s result.Summary) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	variants := slices.ContainsFunc(s.Rows, func(r result.Row) bool { return r.Variant != "" })
-	fmt.Fprintln(tw, "TARGET\tNODE\tWORKLOAD"+column(variants, "VARIANT")+"\tOPERATION\tN\tPER SECOND\t95% INTERVAL\tBANDWIDTH\tP50\tP99\tP99.9")
+	parts := slices.ContainsFunc(s.Rows, func(r result.Row) bool { return r.Part != "" })
+	fmt.Fprintln(tw, "TARGET\tNODE\tWORKLOAD"+column(variants, "VARIANT")+column(parts, "PART")+"\tOPERATION\tN\tPER SECOND\t95% INTERVAL\tBANDWIDTH\tP50\tP99\tP99.9")
 	for _, row := range s.Rows {
 		for _, op := range Operations(row) {
 			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n",
-				row.Target, row.Node, row.Workload+column(variants, row.Variant), op, row.N,
+				row.Target, row.Node, row.Workload+column(variants, row.Variant)+column(parts, PartName(s.Rows, row)), op, row.N,
 				median(row, Rate(row, op), Number), intervalOf(row, op), median(row, op+".bandwidth", BytesPerSecond),
 				percentile(row, op, "p50"), percentile(row, op, "p99"), percentile(row, op, "p99.9"))
 		}
@@ -76,10 +77,11 @@ const headlineOperations = 3
 // Headline describes a run in one line: the first row's first operations, and
 // the range over the other rows if there are any.
 func Headline(s result.Summary) string {
-	if len(s.Rows) == 0 {
+	rows := Shown(s.Rows)
+	if len(rows) == 0 {
 		return ""
 	}
-	first := s.Rows[0]
+	first := rows[0]
 	var parts []string
 	for _, op := range Operations(first) {
 		if len(parts) == headlineOperations {
@@ -96,7 +98,7 @@ func Headline(s result.Summary) string {
 		}
 		low, high, p99 := math.Inf(1), 0.0, 0.0
 		for _, row := range s.Rows {
-			if row.Workload != first.Workload || row.Variant != first.Variant {
+			if row.Workload != first.Workload || row.Variant != first.Variant || row.Part != first.Part {
 				continue
 			}
 			v := row.Metrics[name].Median
@@ -115,19 +117,27 @@ func Headline(s result.Summary) string {
 		}
 		parts = append(parts, text)
 	}
-	return first.Workload + ": " + strings.Join(parts, "; ")
+	return WithPart(first.Workload, first.Part) + ": " + strings.Join(parts, "; ")
 }
 
+// percentile of an operation's latency. A report of fio without total latencies has that
+// of completion (clat), which is marked as such.
 func percentile(row result.Row, op, p string) string {
-	e, ok := row.Metrics[op+".latency."+p]
-	switch {
-	case !ok:
-		return "-"
-	case e.Pooled != nil:
-		return Seconds(*e.Pooled)
-	default:
-		return Seconds(e.Median)
+	if e, ok := row.Metrics[op+".latency."+p]; ok {
+		return pooled(e)
 	}
+	if e, ok := row.Metrics[op+".completion."+p]; ok {
+		return "clat " + pooled(e)
+	}
+	return "-"
+}
+
+// pooled is the percentile of all trials' I/Os together, or else the median of the trials'.
+func pooled(e result.Estimate) string {
+	if e.Pooled != nil {
+		return Seconds(*e.Pooled)
+	}
+	return Seconds(e.Median)
 }
 
 // intervalOf returns the interval of an operation's rate, or else of its

@@ -1,8 +1,11 @@
 package report
 
 import (
+	"errors"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"storagebench.io/storagebench/internal/result"
 )
@@ -66,6 +69,58 @@ func TestTableAndHeadline(t *testing.T) {
 	}
 }
 
+func TestPartsHaveLinesAndMixturesHaveNone(t *testing.T) {
+	row := func(workload, part string, ops ...string) result.Row {
+		r := result.Row{Target: "fast", Workload: workload, Part: part, Node: "a", N: 6, Operations: ops, Metrics: map[string]result.Estimate{"device.read.bytes": {}}}
+		for _, op := range ops {
+			r.Metrics[op+".iops"] = result.Estimate{N: 6, Median: 10}
+		}
+		return r
+	}
+	s := result.Summary{
+		Rows: []result.Row{
+			row("mixed", ""), row("mixed", "log", "write"), row("mixed", "scan", "read"),
+			row("alike", "", "read"), row("alike", "x", "read"), row("alike", "y", "read"), row("plain", "", "read"),
+		},
+		Comparisons: []result.Comparison{
+			{Target: "fast", Workload: "mixed", Node: "a", Variant: "v", Metrics: map[string]result.Change{"device.flush.count": {Control: 1}}},
+			{Target: "fast", Workload: "mixed", Part: "log", Node: "a", Variant: "v", Metrics: map[string]result.Change{"write.iops": {Control: 1}}},
+		},
+	}
+	var text, comparisons strings.Builder
+	if err := errors.Join(Table(&text, s), Comparisons(&comparisons, s)); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(text.String()) {
+		got = append(got, strings.Join(strings.Fields(line)[:5], " "))
+	}
+	want := []string{
+		"TARGET NODE WORKLOAD PART OPERATION", "fast a mixed log write", "fast a mixed scan read",
+		"fast a alike (all) read", "fast a alike x read", "fast a alike y read", "fast a plain - read",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	got = nil
+	for line := range strings.Lines(strings.TrimSpace(comparisons.String())) {
+		got = append(got, strings.Join(strings.Fields(line)[2:6], " "))
+	}
+	if diff := cmp.Diff([]string{"WORKLOAD VARIANT PART METRIC", "mixed v - device.flush.count", "mixed v log write.iops"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := Headline(s); got != "mixed[log]: write 10.0 IOPS" {
+		t.Errorf("headline %q", got)
+	}
+}
+
+func TestCompletionLatencyIsMarkedInTheTable(t *testing.T) {
+	row := result.Row{Metrics: map[string]result.Estimate{"read.completion.p99": {Median: 0.002}, "write.latency.p99": {Median: 0.003}, "write.completion.p99": {Median: 0.001}}}
+	if read, write, none := percentile(row, "read", "p99"), percentile(row, "write", "p99"), percentile(row, "trim", "p99"); read != "clat 2.00ms" || write != "3.00ms" || none != "-" {
+		t.Errorf("%q, %q, %q", read, write, none)
+	}
+}
+
 // ofOtherEngines is a run whose operations are no I/Os, in an order of their own.
 func ofOtherEngines() result.Summary {
 	low, high, p99 := 1<<20*1.0, 3<<20*1.0, 0.004
@@ -100,5 +155,24 @@ func TestOperationsAreThoseOfTheEngineInItsOrder(t *testing.T) {
 	row.Operations = nil
 	if got := strings.Join(Operations(row), " "); got != "aside flood transactions" {
 		t.Errorf("without an order: %s", got)
+	}
+}
+
+func TestAnOrderThatMattersIsNamed(t *testing.T) {
+	of := func(low, high float64) result.Change {
+		return result.Change{Order: &result.Interval{Median: (low + high) / 2, Low: &low, High: &high}}
+	}
+	s := result.Summary{Comparisons: []result.Comparison{{
+		Target: "fast", Workload: "w", Node: "a", Variant: "off", Metrics: map[string]result.Change{
+			"read.iops": of(0.8, 0.9), "write.iops": of(0.9, 1.1), "sync.rate": {Order: &result.Interval{Median: 3}},
+		},
+	}}}
+	var text strings.Builder
+	if err := Comparisons(&text, s); err != nil {
+		t.Fatal(err)
+	}
+	const want = "order matters: read.iops of w.off on fast at a: the later trial of a repeat measures 0.850 times the earlier one (0.800–0.900)\n"
+	if !strings.HasSuffix(text.String(), want) || strings.Count(text.String(), "order matters") != 1 {
+		t.Errorf("got\n%s", text.String())
 	}
 }

@@ -1,13 +1,15 @@
 package result
 
 // Comparison is what a variant changed against the control, the benchmark's first
-// variant: one workload on one target and node.
+// variant: one workload, or a part of it, on one target and node.
 type Comparison struct {
 	Target   string `json:"target"`
 	Workload string `json:"workload"`
-	Node     string `json:"node"`
-	Variant  string `json:"variant"`
-	Control  string `json:"control"`
+	// Part of the workload; empty: the whole.
+	Part    string `json:"part,omitempty"`
+	Node    string `json:"node"`
+	Variant string `json:"variant"`
+	Control string `json:"control"`
 	// Metrics that both have, by name.
 	Metrics map[string]Change `json:"metrics"`
 	// Operations in the engine's order, or sorted by name.
@@ -27,6 +29,10 @@ type Change struct {
 	Ratio *Interval `json:"ratio,omitempty"`
 	// Difference is variant minus control, in the metric's unit.
 	Difference Interval `json:"difference"`
+	// Order is the ratio of what a later trial of a repeat measured to what an earlier one
+	// did, whatever their variants: 1 if it does not matter which runs first. It is a median
+	// over blocks of two repeats of opposite order; absent if there is none.
+	Order *Interval `json:"order,omitempty"`
 }
 
 // Interval is a median over pairs. Low and High are its distribution-free 95 %

@@ -129,6 +129,7 @@ func DecodeTrial(document []byte, digest string) (*Trial, error) {
 	}
 	err := errors.Join(
 		checkMeasured(d.Outcome, d.Attempt, d.Failure, d.Metrics, d.Operations, d.Histograms),
+		checkParts(d.Parts),
 		checkNames(d.Trial.ID, d.Trial.Workload, d.Trial.Variant, d.Worker.Name, d.Worker.Node, d.Run),
 	)
 	if err != nil {
@@ -209,17 +210,20 @@ func (s *WorkerSummary) check() error {
 			return fmt.Errorf("trial %.64q appears twice", t.ID)
 		}
 		seen[t.ID] = true
-		if err := errors.Join(checkNames(t.ID, t.Workload, t.Variant), checkMeasured(t.Outcome, t.Attempt, t.Failure, t.Metrics, t.Operations, nil)); err != nil {
+		if err := errors.Join(checkNames(t.ID, t.Workload, t.Variant), checkMeasured(t.Outcome, t.Attempt, t.Failure, t.Metrics, t.Operations, nil), checkPartSummaries(t.Parts)); err != nil {
 			return fmt.Errorf("trial %.64q: %w", t.ID, err)
 		}
 	}
-	pools := map[trial.Cell]bool{}
+	if err := s.checkParts(); err != nil {
+		return err
+	}
+	pools := map[cellPart]bool{}
 	for _, w := range s.Workloads {
-		if pools[w.Cell] {
-			return fmt.Errorf("workload %.64q with variant %.64q appears twice", w.Workload, w.Variant)
+		if pools[cellPart{w.Cell, w.Part}] {
+			return fmt.Errorf("part %.64q of workload %.64q with variant %.64q appears twice", w.Part, w.Workload, w.Variant)
 		}
-		pools[w.Cell] = true
-		if err := errors.Join(checkNames(w.Workload, w.Variant), checkHistograms(w.Histograms)); err != nil {
+		pools[cellPart{w.Cell, w.Part}] = true
+		if err := errors.Join(checkNames(w.Workload, w.Variant, w.Part), checkHistograms(w.Histograms)); err != nil {
 			return fmt.Errorf("workload %.64q: %w", w.Workload, err)
 		}
 	}

@@ -102,6 +102,30 @@ func TestAForgedSummaryIsRejected(t *testing.T) {
 				s.Trials[0].Metrics[fmt.Sprint(i)] = Metric{}
 			}
 		}, want: "513 metrics"},
+		"a part that controls the terminal": {change: func(s *WorkerSummary) {
+			s.Trials[0].Parts = []PartSummary{{Name: "a\x1b[2J", Operations: []string{"read"}}}
+		}, want: "invalid or appears twice"},
+		"a part twice": {change: func(s *WorkerSummary) {
+			s.Trials[0].Parts = []PartSummary{{Name: "a"}, {Name: "a"}}
+		}, want: "invalid or appears twice"},
+		"an operation of a part": {change: func(s *WorkerSummary) {
+			s.Trials[0].Parts = []PartSummary{{Name: "a", Operations: []string{"re\nad"}}}
+		}, want: "operation"},
+		"many parts": {change: func(s *WorkerSummary) { s.Trials[0].Parts = make([]PartSummary, MaxRowParts+1) }, want: "33 of its parts"},
+		"other parts in each trial": {change: func(s *WorkerSummary) {
+			s.Planned = 3
+			for i := range 3 {
+				tr := s.Trials[0]
+				tr.ID, tr.Parts = fmt.Sprint(i), nil
+				for j := range MaxRowParts {
+					tr.Parts = append(tr.Parts, PartSummary{Name: fmt.Sprint("p", i, "-", j)})
+				}
+				s.Trials = append(s.Trials[:i], tr)
+			}
+		}, want: "more than 64 parts"},
+		"a part's histograms twice": {change: func(s *WorkerSummary) {
+			s.Workloads = append(s.Workloads, WorkloadPool{Cell: s.Workloads[0].Cell, Part: "a"}, WorkloadPool{Cell: s.Workloads[0].Cell, Part: "a"})
+		}, want: "appears twice"},
 		"a large environment": {change: func(s *WorkerSummary) { s.Environment = &Environment{Kernel: strings.Repeat("k", maxEnvironment)} }, want: "environment"},
 	} {
 		_, s := measured(t)

@@ -45,7 +45,12 @@ var percentiles = []struct {
 // SetLatency sets the latency metrics of an operation: mean and max in
 // nanoseconds, as measured, and percentiles from the histogram if it is not empty.
 func (m Metrics) SetLatency(operation string, mean, highest float64, h *histogram.Histogram) {
-	seconds := func(quantity string, ns float64) { m.Set(operation+".latency."+quantity, Seconds, ns/1e9) }
+	m.SetTimes(operation+".latency", mean, highest, h)
+}
+
+// SetTimes is SetLatency for times of any name, such as read.completion.
+func (m Metrics) SetTimes(name string, mean, highest float64, h *histogram.Histogram) {
+	seconds := func(quantity string, ns float64) { m.Set(name+"."+quantity, Seconds, ns/1e9) }
 	seconds("mean", mean)
 	seconds("max", highest)
 	if h.Count() == 0 {
@@ -56,7 +61,8 @@ func (m Metrics) SetLatency(operation string, mean, highest float64, h *histogra
 	}
 }
 
-// Histograms are latencies keyed by operation (read, write, trim, sync).
+// Histograms are latencies keyed by operation (read, write, trim, sync); of an imported
+// report without total latencies, by read.completion and the like.
 type Histograms map[string]*histogram.Histogram
 
 // Merge adds the histograms of other, operation by operation.
@@ -125,9 +131,15 @@ type Measurement struct {
 	// Parts of the trial that the engine distinguishes, such as the jobs of a fio job
 	// file.
 	Parts []Part `json:"parts,omitempty"`
+	// PartsOnly reports that the operations of the trial as a whole are a mixture of its
+	// parts, such as jobs that ran one after the other, which no row shows.
+	PartsOnly bool `json:"partsOnly,omitempty"`
 	// DirectIO tells whether direct I/O was requested and whether it was in
 	// effect.
 	DirectIO *DirectIO `json:"directIO,omitempty"`
+	// Seed of the trial's random choices. 0: the engine makes none, or the workload's own
+	// options decide.
+	Seed uint32 `json:"seed,omitempty"`
 	// Command is the argument vector of the tool, if there was one.
 	Command []string `json:"command,omitempty"`
 	// Input is the tool's input, such as fio's job file.
@@ -157,6 +169,8 @@ type Part struct {
 	Name       string     `json:"name"`
 	Metrics    Metrics    `json:"metrics"`
 	Histograms Histograms `json:"histograms,omitempty"`
+	// Operations of the part, if it is a row of its own; up to MaxRowParts are.
+	Operations []string `json:"operations,omitempty"`
 }
 
 // DirectMode is what happened to direct I/O.
@@ -213,17 +227,27 @@ type TrialSummary struct {
 	Attempt int     `json:"attempt"`
 	Object  Object  `json:"object"`
 	Metrics Metrics `json:"metrics,omitempty"`
-	// Operations as in the trial's document.
+	// Operations as in the trial's document; none if PartsOnly is set there.
 	Operations []string `json:"operations,omitempty"`
+	// Parts that are rows of their own.
+	Parts []PartSummary `json:"parts,omitempty"`
 	// Verdicts as in the trial's document.
 	Verdicts []Verdict      `json:"verdicts,omitempty"`
 	Failure  *trial.Failure `json:"failure,omitempty"`
 }
 
+// PartSummary is the headline values of a part.
+type PartSummary struct {
+	Name       string   `json:"name"`
+	Metrics    Metrics  `json:"metrics"`
+	Operations []string `json:"operations"`
+}
+
 // WorkloadPool holds the histograms of all measured trials of a workload with one
-// variant, merged.
+// variant, merged; or those of a part of it.
 type WorkloadPool struct {
 	trial.Cell
+	Part       string     `json:"part,omitempty"`
 	Histograms Histograms `json:"histograms"`
 }
 
@@ -262,13 +286,17 @@ type Summary struct {
 	Imported *Imported `json:"imported,omitempty"`
 }
 
-// Row is what one workload measured with one variant on one target and node.
+// Row is what one workload, or a part of it, measured with one variant on one target and
+// node.
 type Row struct {
 	Target   string `json:"target"`
 	Workload string `json:"workload"`
 	// Variant is empty in a run without variants.
 	Variant string `json:"variant,omitempty"`
-	Node    string `json:"node"`
+	// Part of the workload, such as a job of a fio job file; empty: the whole. If the whole
+	// is a mixture, its row has only what belongs to no part, such as the disks' counters.
+	Part string `json:"part,omitempty"`
+	Node string `json:"node"`
 	// N is the number of measured trials.
 	N       int                 `json:"n"`
 	Metrics map[string]Estimate `json:"metrics"`

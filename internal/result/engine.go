@@ -64,17 +64,13 @@ func (m *Measurement) check() error {
 	switch {
 	case m.Raw != nil:
 		return errors.New("it names an object of the store")
-	case len(m.Parts) > maxParts:
-		return fmt.Errorf("it has %d parts", len(m.Parts))
 	case len(m.Command) > maxArguments:
 		return fmt.Errorf("its command has %d arguments", len(m.Command))
 	case len(m.Notes) > maxNotes:
 		return fmt.Errorf("it has %d notes", len(m.Notes))
 	}
-	for _, p := range m.Parts {
-		if err := errors.Join(checkNames(p.Name), checkMeasured(Measured, 0, nil, p.Metrics, nil, p.Histograms)); err != nil {
-			return fmt.Errorf("part %.64q: %w", p.Name, err)
-		}
+	if err := checkParts(m.Parts); err != nil {
+		return err
 	}
 	lines := append(append([]string{m.Stderr}, m.Command...), m.Notes...)
 	if d := m.DirectIO; d != nil {

@@ -3,6 +3,7 @@ package result
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -62,13 +63,25 @@ func TestAnEnginesResultThatIsNotOneIsRejected(t *testing.T) {
 		},
 		"a unit that is none":       func(r *EngineResult) { r.Measurement.Metrics["x"] = Metric{Unit: strings.Repeat("x", 33)} },
 		"a part of too long a name": func(r *EngineResult) { r.Measurement.Parts[0].Name = strings.Repeat("x", 254) },
-		"too many parts":            func(r *EngineResult) { r.Measurement.Parts = make([]Part, maxParts+1) },
-		"too many arguments":        func(r *EngineResult) { r.Measurement.Command = make([]string, maxArguments+1) },
-		"too many notes":            func(r *EngineResult) { r.Measurement.Notes = make([]string, maxNotes+1) },
-		"too long a note":           func(r *EngineResult) { r.Measurement.Notes[0] = strings.Repeat("x", maxLine+1) },
-		"too much on stderr":        func(r *EngineResult) { r.Measurement.Stderr = strings.Repeat("x", maxLine+1) },
-		"too large an input":        func(r *EngineResult) { r.Measurement.Input = strings.Repeat("x", maxText+1) },
-		"direct I/O of no kind":     func(r *EngineResult) { r.Measurement.DirectIO.Effective = "Perhaps" },
+		"parts of one name": func(r *EngineResult) {
+			r.Measurement.Parts = []Part{{Name: "a", Operations: []string{"read"}}, {Name: "a", Operations: []string{"read"}}}
+		},
+		"a part that controls the terminal": func(r *EngineResult) {
+			r.Measurement.Parts = []Part{{Name: "\x1b[2J", Operations: []string{"read"}}}
+		},
+		"too many rows": func(r *EngineResult) {
+			r.Measurement.Parts = nil
+			for i := range MaxRowParts + 1 {
+				r.Measurement.Parts = append(r.Measurement.Parts, Part{Name: fmt.Sprint(i), Operations: []string{"read"}})
+			}
+		},
+		"too many parts":        func(r *EngineResult) { r.Measurement.Parts = make([]Part, maxParts+1) },
+		"too many arguments":    func(r *EngineResult) { r.Measurement.Command = make([]string, maxArguments+1) },
+		"too many notes":        func(r *EngineResult) { r.Measurement.Notes = make([]string, maxNotes+1) },
+		"too long a note":       func(r *EngineResult) { r.Measurement.Notes[0] = strings.Repeat("x", maxLine+1) },
+		"too much on stderr":    func(r *EngineResult) { r.Measurement.Stderr = strings.Repeat("x", maxLine+1) },
+		"too large an input":    func(r *EngineResult) { r.Measurement.Input = strings.Repeat("x", maxText+1) },
+		"direct I/O of no kind": func(r *EngineResult) { r.Measurement.DirectIO.Effective = "Perhaps" },
 	} {
 		r := engineResult()
 		spoil(r)

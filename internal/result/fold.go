@@ -37,9 +37,15 @@ func (s *WorkerSummary) Fold(d *Trial, object Object) {
 	t := TrialSummary{Trial: d.Trial, Outcome: d.Outcome, Attempt: d.Attempt, Object: object, Failure: d.Failure}
 	if d.Outcome == Measured {
 		t.Metrics, t.Operations = d.Metrics, d.Operations
-		for i := range s.Workloads {
-			if s.Workloads[i].Cell == d.Trial.Cell() {
-				s.Workloads[i].Histograms.Merge(d.Histograms)
+		if d.PartsOnly {
+			t.Metrics, t.Operations = withoutOperations(d.Metrics, d.Operations), nil
+		} else {
+			s.merge(d.Trial.Cell(), "", d.Histograms)
+		}
+		for _, p := range d.Parts {
+			if len(p.Operations) > 0 && len(t.Parts) < MaxRowParts {
+				t.Parts = append(t.Parts, PartSummary{Name: p.Name, Metrics: headlines(p.Metrics), Operations: p.Operations})
+				s.merge(d.Trial.Cell(), p.Name, p.Histograms)
 			}
 		}
 	}
@@ -47,6 +53,19 @@ func (s *WorkerSummary) Fold(d *Trial, object Object) {
 	if d.Failure != nil {
 		s.Fail(d.Failure)
 	}
+}
+
+// merge adds histograms to those of a cell, or of a part of it.
+func (s *WorkerSummary) merge(cell trial.Cell, part string, h Histograms) {
+	i := slices.IndexFunc(s.Workloads, func(p WorkloadPool) bool { return p.Cell == cell && p.Part == part })
+	if i < 0 {
+		if part == "" {
+			return // it is not in the plan
+		}
+		i = len(s.Workloads)
+		s.Workloads = append(s.Workloads, WorkloadPool{Cell: cell, Part: part, Histograms: Histograms{}})
+	}
+	s.Workloads[i].Histograms.Merge(h)
 }
 
 // Fail records the first failure. That the node is not as it was goes before every other one.

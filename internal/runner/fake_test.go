@@ -67,6 +67,7 @@ func (e *fakeEngine) Run(ctx context.Context, env workload.Env) (*result.Measure
 	m := &result.Measurement{
 		Metrics:    result.Metrics{"read.iops": {Unit: result.PerSecond, Value: float64(env.Trial.Repeat)}},
 		Histograms: result.Histograms{"read": h},
+		Seed:       env.Seed(),
 		RawOutput:  []byte("output of " + env.Trial.ID),
 	}
 	if e.change != nil {

@@ -44,6 +44,18 @@ func TestEveryTrialIsRunInOrderAndStored(t *testing.T) {
 		d.Metrics["read.iops"].Value != 2 || d.Metrics["runner.cpu"].Unit != result.Ratio {
 		t.Errorf("the document is %+v", d)
 	}
+	seeds := map[uint32]string{}
+	for _, id := range allTrials {
+		seed := b.document(id).Seed
+		if other := seeds[seed]; seed == 0 || other != "" {
+			t.Errorf("%s has the seed %d, as %q", id, seed, other)
+		}
+		seeds[seed] = id
+	}
+	env := workload.Env{Run: b.plan.Run, Worker: "fast.node", Workload: trial.Workload{Name: "b"}, Trial: d.Trial}
+	if d.Seed != env.Seed() {
+		t.Errorf("the seed is %d, not the one of its run and worker", d.Seed)
+	}
 	decoder, err := zstd.NewReader(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 		return nil, nil, err
 	}
 	env := workload.Env{
-		Workload: work, Target: w.target, Dir: target.dir(), Opened: target.opened(), Device: target.device, Trial: t,
+		Workload: work, Target: w.target, Dir: target.dir(), Opened: target.opened(), Device: target.device, Trial: t, Run: w.Plan.Run, Worker: w.worker.Name,
 		Scratch: filepath.Join(w.Scratch, t.ID), State: filepath.Join(w.Spool, "state"), Log: w.Log,
 	}
 	for _, dir := range []string{env.Scratch, env.State} {

@@ -1,11 +1,15 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"storagebench.io/storagebench/internal/histogram"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -60,6 +64,33 @@ func TestADriftOfTheMachineIsInNoComparison(t *testing.T) {
 	}
 	if m := c.Metrics["device.flush.count"]; m.Ratio != nil || m.Difference.Median != 0 {
 		t.Errorf("a ratio to 0: %+v", m)
+	}
+}
+
+// Whichever is the control, the ratio says the same.
+func TestRatiosAreFormedInLogSpace(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for repeats := 1; repeats <= 12; repeats++ {
+		rates := map[string][]float64{}
+		for range repeats + 1 {
+			rates["control"] = append(rates["control"], 1+r.Float64())
+			rates["off"] = append(rates["off"], 1+r.Float64())
+		}
+		there := compared(t, repeats, func(variant string, repeat int) float64 { return rates[variant][repeat] }).Metrics["write.iops"].Ratio
+		rates["control"], rates["off"] = rates["off"], rates["control"]
+		back := compared(t, repeats, func(variant string, repeat int) float64 { return rates[variant][repeat] }).Metrics["write.iops"].Ratio
+		if math.Abs(there.Median*back.Median-1) > 1e-12 || repeats >= 6 && math.Abs(*there.Low**back.High-1) > 1e-12 {
+			t.Errorf("%d pairs: there %+v, back %+v", repeats, there, back)
+		}
+	}
+	none := compared(t, 8, func(variant string, _ int) float64 {
+		if variant == "off" {
+			return 0
+		}
+		return 5
+	}).Metrics["write.iops"].Ratio
+	if none.Median != 0 || *none.High != 0 {
+		t.Errorf("the ratio of nothing is %+v", none)
 	}
 }
 
@@ -125,5 +156,91 @@ func TestTheIntervalOfARatioHoldsItAsOftenAsItSays(t *testing.T) {
 	}
 	if held < rounds*94/100 {
 		t.Errorf("the interval holds the ratio in %d of %d rounds", held, rounds)
+	}
+}
+
+func TestPartsAreRowsAndAreCompared(t *testing.T) {
+	worker := trial.Worker{Name: "fast.a", Target: "fast", Node: "a"}
+	p := &trial.Plan{Workloads: []trial.Workload{{Name: "w"}}, Variants: []trial.Variant{{Name: "control"}, {Name: "off"}}, Workers: []trial.Worker{worker}}
+	w := result.NewWorkerSummary(p, worker)
+	for repeat := 1; repeat <= 6; repeat++ {
+		for rate, v := range map[float64]string{100: "control", 50: "off"} {
+			h := &histogram.Histogram{}
+			h.Add(uint64(rate)*1000, 10)
+			part := func(name string, share float64) result.Part {
+				return result.Part{Name: name, Operations: []string{"write"}, Histograms: result.Histograms{"write": h}, Metrics: result.Metrics{
+					"write.iops": {Unit: result.PerSecond, Value: rate * share}, "write.latency.p99": {Unit: result.Seconds, Value: 1},
+				}}
+			}
+			w.Fold(&result.Trial{Trial: trial.Trial{ID: v + string(rune('0'+repeat)), Workload: "w", Variant: v, Repeat: repeat}, Outcome: result.Measured, Measurement: result.Measurement{
+				Metrics: result.Metrics{"write.iops": {Unit: result.PerSecond, Value: 1}, "device.flush.count": {Unit: result.Count, Value: rate}}, Operations: []string{"write"},
+				PartsOnly: true, Parts: []result.Part{part("log", 1), part("data", 2)},
+			}}, result.Object{})
+		}
+	}
+	s := Summarize(p, []result.WorkerSummary{*w}, time.Unix(0, 0))
+	var rows, changes []string
+	for _, r := range s.Rows {
+		rows = append(rows, fmt.Sprintf("%s[%s] n=%d %v %g", r.Variant, r.Part, r.N, r.Operations, r.Metrics["write.iops"].Median))
+		if r.Part != "" && (r.Metrics["write.latency.p99"].Pooled == nil || r.Histograms["write"].Count() != 60) {
+			t.Errorf("%s[%s] is not of its own histogram: %+v", r.Variant, r.Part, r)
+		}
+	}
+	for _, c := range s.Comparisons {
+		changes = append(changes, fmt.Sprintf("%s[%s] %d metrics, %g", c.Variant, c.Part, len(c.Metrics), c.Metrics["write.iops"].Variant))
+	}
+	if diff := cmp.Diff([]string{
+		"control[] n=6 [] 0", "control[log] n=6 [write] 100", "control[data] n=6 [write] 200",
+		"off[] n=6 [] 0", "off[log] n=6 [write] 50", "off[data] n=6 [write] 100",
+	}, rows); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"off[] 1 metrics, 0", "off[log] 2 metrics, 50", "off[data] 2 metrics, 100"}, changes); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// ordered returns the comparison of what a plan's order makes of a variant that changes a
+// rate by one factor, where a later trial changes it by another.
+func ordered(t *testing.T, repeats int, variant, later float64) result.Change {
+	t.Helper()
+	worker := trial.Worker{Name: "fast.a", Target: "fast", Node: "a"}
+	p := &trial.Plan{Workloads: []trial.Workload{{Name: "w"}}, Variants: []trial.Variant{{Name: "control"}, {Name: "off"}}, Workers: []trial.Worker{worker}}
+	w := result.WorkerSummary{Worker: worker}
+	r := rand.New(rand.NewPCG(7, 8))
+	for repeat := 1; repeat <= repeats; repeat++ {
+		order := []string{"control", "off"}
+		if block := (repeat - 1) / 2; (repeat+block)%2 == 0 { // ABBA, then BAAB
+			order = []string{"off", "control"}
+		}
+		drift := math.Exp(r.NormFloat64())
+		for place, v := range order {
+			rate := 100 * drift * math.Pow(later, float64(place))
+			if v == "off" {
+				rate *= variant
+			}
+			w.Trials = append(w.Trials, result.TrialSummary{
+				Trial: trial.Trial{Workload: "w", Variant: v, Repeat: repeat}, Outcome: result.Measured,
+				Metrics: result.Metrics{"write.iops": {Unit: result.PerSecond, Value: rate}},
+			})
+		}
+	}
+	return Summarize(p, []result.WorkerSummary{w}, time.Unix(0, 0)).Comparisons[0].Metrics["write.iops"]
+}
+
+func TestTheEffectOfTheOrderIsApartFromThatOfTheVariant(t *testing.T) {
+	for _, variant := range []float64{0.5, 1, 3} {
+		for _, later := range []float64{0.8, 1, 1.2} {
+			c := ordered(t, 12, variant, later)
+			if c.Order == nil || c.Order.Low == nil || math.Abs(c.Order.Median-later) > 1e-9 || math.Abs(c.Ratio.Median-variant) > 1e-9 {
+				t.Errorf("variant %v, later %v: ratio %+v, order %+v", variant, later, c.Ratio, c.Order)
+			}
+		}
+	}
+	if c := ordered(t, 11, 2, 0.9); c.Order == nil || c.Order.Low != nil || math.Abs(c.Order.Median-0.9) > 1e-9 {
+		t.Errorf("of 5 blocks there is an interval, or no estimate: %+v", c.Order)
+	}
+	if c := ordered(t, 1, 2, 0.9); c.Order != nil {
+		t.Errorf("one repeat says nothing of the order: %+v", c.Order)
 	}
 }

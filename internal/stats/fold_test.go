@@ -99,3 +99,32 @@ func TestAFoldIsBoundedWhateverIsAdded(t *testing.T) {
 		t.Errorf("%d rows; some without histograms: %v", len(s.Rows), omitted)
 	}
 }
+
+// A run of many workers keeps of each part what tables show.
+func TestPartsOfManyWorkersFit(t *testing.T) {
+	const workers, parts = 1000, 8
+	p, _ := wide(workers, 1)
+	f := NewFold(p)
+	for i := range workers {
+		d := &result.Trial{Trial: p.Trials[0], Outcome: result.Measured, Measurement: result.Measurement{PartsOnly: true}}
+		for j := range parts {
+			m := result.Metrics{}
+			for k := range 40 {
+				m.Set(fmt.Sprintf("read.other.m%d", k), result.Count, 1)
+			}
+			for _, name := range []string{"read.iops", "read.bandwidth", "read.latency.p50", "read.latency.p99", "read.latency.p99.9", "read.latency.p99.99"} {
+				m.Set(name, result.Seconds, 1)
+			}
+			d.Parts = append(d.Parts, result.Part{Name: fmt.Sprint("j", j), Operations: []string{"read"}, Metrics: m})
+		}
+		w := result.NewWorkerSummary(p, p.Workers[i])
+		w.Fold(d, result.Object{})
+		if err := f.Add(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows := f.Finish(time.Unix(0, 0)).Rows
+	if first, last := rows[1], rows[len(rows)-1]; len(rows) != workers*(parts+1) || len(first.Metrics) != 46 || len(last.Metrics) != 5 {
+		t.Errorf("%d rows; the first part has %d metrics, the last %d", len(rows), len(first.Metrics), len(last.Metrics))
+	}
+}

@@ -3,6 +3,8 @@ package stats
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -65,17 +67,19 @@ func (f *Fold) Add(w *result.WorkerSummary) error {
 		return fmt.Errorf("stats: worker %s was already added", worker.Name)
 	}
 	p := part{stored: len(w.Trials), attempts: w.Attempts, failure: w.Failure, comparisons: comparisons(f.plan, worker, w)}
-	metrics := 0
-	for _, c := range p.comparisons {
-		metrics += len(c.Metrics)
-	}
 	for _, cell := range f.plan.Cells() {
-		row, ok := buildRow(worker, cell, w)
-		if !ok {
-			continue
+		for _, part := range partsOf(w, cell) {
+			row, ok := buildRow(worker, cell, part, w)
+			if !ok {
+				continue
+			}
+			p.rows = append(p.rows, row)
 		}
-		metrics += len(row.Metrics)
-		p.rows = append(p.rows, row)
+	}
+	metrics := p.metrics()
+	if f.metrics+metrics > maxRowMetrics/2 { // to leave room for the workers to come
+		p.slim()
+		metrics = p.metrics()
 	}
 	if f.metrics+metrics > maxRowMetrics {
 		return fmt.Errorf("stats: worker %s: the run's summary would have more than the limit of %d metrics", worker.Name, maxRowMetrics)
@@ -88,6 +92,35 @@ func (f *Fold) Add(w *result.WorkerSummary) error {
 	f.parts[worker.Name] = p
 	return nil
 }
+
+// metrics counts the metrics of rows and comparisons.
+func (p *part) metrics() int {
+	n := 0
+	for _, c := range p.comparisons {
+		n += len(c.Metrics)
+	}
+	for _, r := range p.rows {
+		n += len(r.Metrics)
+	}
+	return n
+}
+
+// slim leaves to parts of workloads only what tables show. A run of many workers has no room
+// for more; the workers' summaries have it.
+func (p *part) slim() {
+	for i := range p.rows {
+		if p.rows[i].Part != "" {
+			maps.DeleteFunc(p.rows[i].Metrics, func(name string, _ result.Estimate) bool { return !headline.MatchString(name) })
+		}
+	}
+	for i := range p.comparisons {
+		if p.comparisons[i].Part != "" {
+			maps.DeleteFunc(p.comparisons[i].Metrics, func(name string, _ result.Change) bool { return !headline.MatchString(name) })
+		}
+	}
+}
+
+var headline = regexp.MustCompile(`\.(iops|rate|bandwidth|latency\.p(50|99|99\.9))$`)
 
 // omitHistograms drops the histograms of a row when there is no more room. The
 // row's percentiles were already computed from them.
@@ -167,11 +200,25 @@ func Summarize(p *trial.Plan, workers []result.WorkerSummary, finishedAt time.Ti
 	return f.Finish(finishedAt)
 }
 
-func buildRow(worker trial.Worker, cell trial.Cell, w *result.WorkerSummary) (result.Row, bool) {
+// partsOf returns the parts of a cell that are rows, the whole ("") first.
+func partsOf(w *result.WorkerSummary, cell trial.Cell) []string {
+	parts := []string{""}
+	for _, t := range w.Trials {
+		if t.Cell() == cell {
+			for _, p := range t.Parts {
+				parts = union(parts, []string{p.Name})
+			}
+		}
+	}
+	return parts
+}
+
+func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.WorkerSummary) (result.Row, bool) {
 	row := result.Row{
 		Target:     worker.Target,
 		Workload:   cell.Workload,
 		Variant:    cell.Variant,
+		Part:       part,
 		Node:       worker.Node,
 		Metrics:    map[string]result.Estimate{},
 		Histograms: result.Histograms{},
@@ -179,7 +226,8 @@ func buildRow(worker trial.Worker, cell trial.Cell, w *result.WorkerSummary) (re
 	values := map[string][]float64{}
 	units := map[string]string{}
 	for _, t := range w.Trials {
-		if t.Cell() != cell || t.Outcome != result.Measured {
+		t, ok := t.OfPart(part)
+		if !ok || t.Cell() != cell || t.Outcome != result.Measured {
 			continue
 		}
 		row.N++
@@ -195,7 +243,7 @@ func buildRow(worker trial.Worker, cell trial.Cell, w *result.WorkerSummary) (re
 		return row, false
 	}
 	for _, pool := range w.Workloads {
-		if pool.Cell == cell {
+		if pool.Cell == cell && pool.Part == part {
 			row.Histograms.Merge(pool.Histograms)
 		}
 	}
@@ -217,12 +265,16 @@ func estimate(name, unit string, values []float64, pooled result.Histograms) res
 	return e
 }
 
-// latencyPercentile splits read.latency.p99.9 into read and 99.9.
-func latencyPercentile(metric string) (operation string, percentile float64, ok bool) {
-	operation, p, ok := strings.Cut(metric, ".latency.p")
+// latencyPercentile splits read.latency.p99.9 into read and 99.9, the histogram and the
+// percentile; read.completion.p50 into read.completion and 50.
+func latencyPercentile(metric string) (histogram string, percentile float64, ok bool) {
+	histogram, p, ok := strings.Cut(metric, ".latency.p")
 	if !ok {
-		return "", 0, false
+		if histogram, p, ok = strings.Cut(metric, ".completion.p"); !ok {
+			return "", 0, false
+		}
+		histogram += ".completion"
 	}
 	percentile, err := strconv.ParseFloat(p, 64)
-	return operation, percentile, err == nil
+	return histogram, percentile, err == nil
 }

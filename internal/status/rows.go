@@ -10,7 +10,7 @@ import (
 func Rows(status v1alpha1.StorageBenchmarkStatus) []result.Row {
 	var rows []result.Row
 	for _, s := range status.Summary {
-		row := result.Row{Target: s.Target, Workload: s.Workload, Variant: s.Variant, Node: s.Node, N: int(s.Trials), Metrics: map[string]result.Estimate{}}
+		row := result.Row{Target: s.Target, Workload: s.Workload, Variant: s.Variant, Part: s.Part, Node: s.Node, N: int(s.Trials), Metrics: map[string]result.Estimate{}}
 		for _, op := range s.Operations {
 			row.Operations = append(row.Operations, op.Operation)
 			put := func(name, unit string, e *v1alpha1.Estimate) {
@@ -45,7 +45,7 @@ func Comparisons(status v1alpha1.StorageBenchmarkStatus) []result.Comparison {
 	var all []result.Comparison
 	for _, row := range status.Comparisons {
 		c := result.Comparison{
-			Target: row.Target, Workload: row.Workload, Node: row.Node, Variant: row.Variant,
+			Target: row.Target, Workload: row.Workload, Part: row.Part, Node: row.Node, Variant: row.Variant,
 			Metrics: map[string]result.Change{},
 		}
 		for _, m := range row.Changes {

@@ -154,6 +154,22 @@ func TestAStatusStaysSmall(t *testing.T) {
 	}
 }
 
+func TestPartsAreReadBackAndMixturesAreNoRows(t *testing.T) {
+	s := summary(2)
+	s.Rows[1] = s.Rows[0]
+	s.Rows[1].Part = "log"
+	s.Rows[0].Operations, s.Rows[0].Metrics = nil, map[string]result.Estimate{"cpu.user": {}}
+	s.Comparisons = []result.Comparison{{Target: "fast", Workload: "oltp", Part: "log", Node: "a", Variant: "v", Metrics: map[string]result.Change{"read.iops": {Control: 1, Variant: 1}}}}
+	st := v1alpha1.StorageBenchmarkStatus{}
+	Summary(&st, s)
+	if rows := Rows(st); len(rows) != 1 || rows[0].Part != "log" || st.SummaryOmitted != 0 || len(rows[0].Metrics) == 0 {
+		t.Errorf("%+v", rows)
+	}
+	if c := Comparisons(st); len(c) != 1 || c[0].Part != "log" {
+		t.Errorf("%+v", c)
+	}
+}
+
 func TestRowsReadBackWhatSummaryWrote(t *testing.T) {
 	st := v1alpha1.StorageBenchmarkStatus{}
 	Summary(&st, summary(2))

@@ -24,9 +24,10 @@ const MaxOperations = 16
 func Summary(status *v1alpha1.StorageBenchmarkStatus, s result.Summary) {
 	status.Headline = Shorten(report.Headline(s), 256)
 	status.Summary = nil
-	status.SummaryOmitted = int32(max(len(s.Rows)-MaxRows, 0))
-	for _, row := range s.Rows[:min(len(s.Rows), MaxRows)] {
-		out := v1alpha1.SummaryRow{Target: row.Target, Workload: row.Workload, Variant: row.Variant, Node: row.Node, Trials: int32(row.N)}
+	rows := report.Shown(s.Rows)
+	status.SummaryOmitted = int32(max(len(rows)-MaxRows, 0))
+	for _, row := range rows[:min(len(rows), MaxRows)] {
+		out := v1alpha1.SummaryRow{Target: row.Target, Workload: row.Workload, Variant: row.Variant, Part: row.Part, Node: row.Node, Trials: int32(row.N)}
 		ops := report.Operations(row)
 		for _, op := range ops[:min(len(ops), MaxOperations)] {
 			out.Operations = append(out.Operations, v1alpha1.OperationSummary{
@@ -49,7 +50,7 @@ func Summary(status *v1alpha1.StorageBenchmarkStatus, s result.Summary) {
 const MaxChanges = 16
 
 func comparison(c result.Comparison) v1alpha1.ComparisonRow {
-	out := v1alpha1.ComparisonRow{Target: c.Target, Workload: c.Workload, Node: c.Node, Variant: c.Variant}
+	out := v1alpha1.ComparisonRow{Target: c.Target, Workload: c.Workload, Part: c.Part, Node: c.Node, Variant: c.Variant}
 	names := report.Changed(c)
 	for _, name := range names[:min(len(names), MaxChanges)] {
 		m := c.Metrics[name]

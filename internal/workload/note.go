@@ -1,13 +1,16 @@
 package workload
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"storagebench.io/storagebench/internal/device"
 	"storagebench.io/storagebench/internal/trial"
@@ -73,11 +76,12 @@ func (e Env) Room() (uint64, error) {
 	return free, nil
 }
 
-// Seed returns the seed of a repeat, below 2^31. It is the same on every target and node, so
-// that they see the same offsets. Each repeat has another one, so that a cache filled by the
-// last trial does not answer this one, and the median is over several sequences.
+// Seed returns the trial's seed, from 1 to 2^31-1. Each run, worker (target and node),
+// workload, variant and repeat has another one, so that a cache that one trial filled does
+// not answer the next, and a median is over several sequences. A trial that is repeated after
+// its worker was killed has the same one again.
 func (e Env) Seed() uint32 {
-	h := fnv.New32a()
-	fmt.Fprintf(h, "%s/%d", e.Workload.Name, e.Trial.Repeat)
-	return h.Sum32()&0x7fffffff | 1
+	// Names contain no line break.
+	h := sha256.Sum256([]byte(strings.Join([]string{e.Run, e.Worker, e.Workload.Name, e.Trial.Variant, strconv.Itoa(e.Trial.Repeat)}, "\n")))
+	return max(1, binary.BigEndian.Uint32(h[:])>>1)
 }

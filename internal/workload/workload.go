@@ -66,6 +66,8 @@ type Env struct {
 	State string
 	// Trial is the trial to run; the zero value in Prepare.
 	Trial trial.Trial
+	// Run and Worker are their names. With the trial, they make its seed.
+	Run, Worker string
 	// Log is for people. The engine logs nothing while it measures.
 	Log *slog.Logger `json:"-"`
 }

@@ -105,7 +105,7 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 	if len(tables) > 0 {
 		*m = tables[0].Measurement
 	}
-	m.Command, m.RawOutput, m.Stderr = r.Argv, r.Stdout, r.Stderr
+	m.Seed, m.Command, m.RawOutput, m.Stderr = env.Seed(), r.Argv, r.Stdout, r.Stderr
 	m.DirectIO = &result.DirectIO{Effective: result.Buffered, Evidence: "bonnie++ reads and writes through the page cache, and ends each of its tests with fsync"}
 	m.Notes = append(m.Notes, e.cached(size)...)
 	if err := diagnose(env, r, c.Files*filesUnit); err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"storagebench.io/storagebench/api/reason"
@@ -103,6 +104,9 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 		*m = fold(d, jobs)
 	}
 	m.DirectIO = direct
+	if !slices.ContainsFunc(jobs, job.hasSeed) {
+		m.Seed = env.Seed()
+	}
 	m.Command, m.Input, m.RawOutput = inv.argv, jobFile, inv.output
 	m.Stderr = said(messages, inv.stderr)
 	m.Notes = append(m.Notes, cacheNotes(env, jobs, m.Stderr)...)
@@ -119,9 +123,13 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 }
 
 // always are options of every job: threads, as /dev/shm of a Pod has 64 MB and
-// processes of fio leave its process group; no state files of a verification.
+// processes of fio leave its process group; no state files of a verification; histograms
+// of total latency and of its two parts (by default, fio has only that of completion).
 func always() map[string]string {
-	return map[string]string{"thread": "1", "verify_state_save": "0"}
+	return map[string]string{
+		"thread": "1", "verify_state_save": "0",
+		"lat_percentiles": "1", "clat_percentiles": "1", "slat_percentiles": "1",
+	}
 }
 
 // complete checks that every clone of every job is in the document.

@@ -83,17 +83,24 @@ func TestWhatIsRendered(t *testing.T) {
 	}
 	want := `[a]
 bs=4096,65536
+clat_percentiles=1
+lat_percentiles=1
 numjobs=2
 randseed=5
 runtime=120000000us
 rw=write
 size=1073741824
+slat_percentiles=1
 thread=1
+time_based=1
 verify_state_save=0
 
 [b]
+clat_percentiles=1
+lat_percentiles=1
 randseed=7
 size=1048576
+slat_percentiles=1
 thread=1
 verify_state_save=0
 `
@@ -102,6 +109,38 @@ verify_state_save=0
 	}
 	if got := render(onDevice(jobs[1:], "/dev/disk/by-path/pci-0000:00:1f.2"), nil); !strings.Contains(got, `filename=/dev/disk/by-path/pci-0000\:00\:1f.2`) {
 		t.Errorf("the device is named\n%s", got)
+	}
+}
+
+func TestRuntimeImpliesTimeBased(t *testing.T) {
+	for text, want := range map[string]bool{
+		"[a]\nsize=1m\nruntime=5":                                       true,
+		"[global]\nruntime=5\n[a]\nsize=1m":                             true,
+		"[a]\nsize=1m\nruntime=5\ntime_based=1":                         true,
+		"[a]\nsize=1m\nruntime=5\ntime_based":                           true,
+		"[a]\nsize=1m\ntimeout=5":                                       true,
+		"[a]\nsize=1m":                                                  false,
+		"[a]\nsize=1m\nruntime=5\ntime_based=0":                         false,
+		"[global]\ntime_based=0\n[a]\nsize=1m\nruntime=5":               false,
+		"[global]\ntime_based=1\nruntime=5\n[a]\nsize=1m\ntime_based=0": false,
+		"[a]\nsize=1m\nruntime=5\nloops=2":                              false,
+		"[a]\nsize=1m\nruntime=5\nnumber_ios=2":                         false,
+		"[a]\nsize=1m\nruntime=5\nio_size=2m":                           false,
+		"[a]\nsize=1m\nruntime=5\nverify=md5":                           false,
+		"[a]\nsize=1m\nruntime=5\nloops=2\ntime_based=1":                true,
+	} {
+		jobs, err := resolve(config{JobFile: text}, trial.Filesystem, "")
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		rendered := render(jobs, nil)
+		if got := strings.Contains(rendered, "time_based=1"); got != want || strings.Contains(rendered, "time_based=0") {
+			t.Errorf("%q is rendered as\n%s", text, rendered)
+		}
+		if !strings.Contains(rendered, "size=1048576") {
+			t.Errorf("%q lost its size:\n%s", text, rendered)
+		}
 	}
 }
 
@@ -253,7 +292,7 @@ func TestDefaultsOfParameters(t *testing.T) {
 		},
 		"everything is the user's": {
 			map[string]string{"readwrite": "write", "ioengine": "psync", "buffered": "1", "bssplit": "4k/50:8k/50", "runtime": "5", "size": "2g"},
-			map[string]string{"rw": "write", "ioengine": "psync", "buffered": "1", "bssplit": "4096/50:8192/50", "runtime": "5000000us", "size": "2147483648"},
+			map[string]string{"rw": "write", "ioengine": "psync", "buffered": "1", "bssplit": "4096/50:8192/50", "runtime": "5000000us", "time_based": "1", "size": "2147483648"},
 		},
 		"bounded by loops": {
 			map[string]string{"rw": "read", "loops": "3"},
@@ -312,7 +351,8 @@ func FuzzJobFile(f *testing.F) {
 			}
 			estimate(jobs)
 			// What we render, we read back as the same.
-			again, err := resolve(config{JobFile: strings.ReplaceAll(rendered, "verify_state_save=0\n", "")}, mode, "w")
+			own := strings.NewReplacer("verify_state_save=0\n", "", "slat_percentiles=1\n", "", "clat_percentiles=1\n", "", "lat_percentiles=1\n", "")
+			again, err := resolve(config{JobFile: own.Replace(rendered)}, mode, "w")
 			if err != nil {
 				t.Fatalf("what was rendered is refused: %v\n%s", err, rendered)
 			}

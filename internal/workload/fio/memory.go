@@ -66,6 +66,7 @@ func (j job) memory(device uint64) uint64 {
 	return workload.Product(j.clones(), clone)
 }
 
+// depth is what iodepth says, whether or not the engine keeps so many I/Os in flight.
 func (j job) depth() uint64 { return max(1, number(j.options["iodepth"])) }
 
 // maps of a clone's files have a bit for each block that was visited, and one in 64 of

@@ -25,18 +25,23 @@ func (j *jobOutput) direction(op string) *direction {
 
 // tally adds up one operation.
 type tally struct {
-	ios, bytes uint64
-	seconds    float64
-	sum, max   float64 // of latencies, nanoseconds
-	n          uint64  // latencies
-	histogram  histogram.Histogram
+	ios, bytes                    uint64
+	seconds                       float64
+	total, submission, completion delays
 }
 
-func (t *tally) addLatency(l *latency) {
-	t.sum += l.Mean * float64(l.N)
-	t.n += l.N
-	t.max = math.Max(t.max, l.Max)
-	t.histogram.Merge(&l.Bins.Histogram)
+// delays adds up latencies of one kind.
+type delays struct {
+	sum, max  float64 // nanoseconds
+	n         uint64
+	histogram histogram.Histogram
+}
+
+func (d *delays) add(l *latency) {
+	d.sum += l.Mean * float64(l.N)
+	d.n += l.N
+	d.max = math.Max(d.max, l.Max)
+	d.histogram.Merge(&l.Bins.Histogram)
 }
 
 // measure folds clones into metrics. Clones and jobs of one group ran together:
@@ -53,7 +58,13 @@ func measure(clones []*jobOutput) (result.Metrics, result.Histograms) {
 			t.ios += d.IOs
 			t.bytes += d.Bytes
 			times[c.Group] = math.Max(times[c.Group], d.Runtime/1e3)
-			t.addLatency(&d.Completion)
+			t.total.add(&d.Total)
+			t.completion.add(&d.Completion)
+			// With disable_lat fio does not note when it began to submit, and its
+			// submission latencies are arbitrary.
+			if d.Total.N > 0 {
+				t.submission.add(&d.Submission)
+			}
 		}
 		for _, seconds := range times {
 			t.seconds += seconds
@@ -69,36 +80,57 @@ func measure(clones []*jobOutput) (result.Metrics, result.Histograms) {
 		}
 		t.latencies(op, metrics, histograms)
 	}
-	syncs, times := tally{}, map[int]float64{}
-	for _, c := range clones {
-		syncs.addLatency(&c.Sync.Latency)
-		if c.Sync.Latency.N > 0 {
-			times[c.Group] = math.Max(times[c.Group], c.Runtime/1e3)
-		}
-	}
-	for _, seconds := range times {
-		syncs.seconds += seconds
-	}
-	if syncs.n > 0 {
-		metrics["sync.ios"] = result.Metric{Unit: result.Count, Value: float64(syncs.n)}
-		if syncs.seconds > 0 {
-			metrics["sync.rate"] = result.Metric{Unit: result.PerSecond, Value: float64(syncs.n) / syncs.seconds}
-		}
-		syncs.latencies("sync", metrics, histograms)
-	}
+	measureSyncs(clones, metrics, histograms)
 	measureCPU(clones, metrics)
 	return metrics, histograms
 }
 
-func (t *tally) latencies(op string, metrics result.Metrics, histograms result.Histograms) {
-	// With gtod_reduce or disable_clat fio reports zeros; a metric that was not
-	// measured is absent.
-	if t.n == 0 || t.max == 0 {
+func measureSyncs(clones []*jobOutput, metrics result.Metrics, histograms result.Histograms) {
+	syncs, seconds, times := delays{}, 0.0, map[int]float64{}
+	for _, c := range clones {
+		syncs.add(&c.Sync.Latency)
+		if c.Sync.Latency.N > 0 {
+			times[c.Group] = math.Max(times[c.Group], c.Runtime/1e3)
+		}
+	}
+	for _, longest := range times {
+		seconds += longest
+	}
+	if syncs.n == 0 {
 		return
 	}
-	metrics.SetLatency(op, t.sum/float64(t.n), t.max, &t.histogram)
-	if t.histogram.Count() > 0 {
-		histograms[op] = &t.histogram
+	metrics["sync.ios"] = result.Metric{Unit: result.Count, Value: float64(syncs.n)}
+	if seconds > 0 {
+		metrics["sync.rate"] = result.Metric{Unit: result.PerSecond, Value: float64(syncs.n) / seconds}
+	}
+	syncs.put("sync.latency", metrics)
+	syncs.keep("sync", histograms)
+}
+
+// latencies are the operation's headline, what callers waited, and apart from it the two
+// parts of that. Reports of a fio that ran without lat_percentiles have a histogram of
+// completion only, which keeps its name.
+func (t *tally) latencies(op string, metrics result.Metrics, histograms result.Histograms) {
+	t.total.put(op+".latency", metrics)
+	t.submission.put(op+".submission", metrics)
+	t.completion.put(op+".completion", metrics)
+	t.total.keep(op, histograms)
+	if histograms[op] == nil {
+		t.completion.keep(op+".completion", histograms)
+	}
+}
+
+// put sets the metrics of latencies. With gtod_reduce and the like fio reports zeros; a
+// metric that was not measured is absent.
+func (d *delays) put(name string, metrics result.Metrics) {
+	if d.n > 0 && d.max > 0 {
+		metrics.SetTimes(name, d.sum/float64(d.n), d.max, &d.histogram)
+	}
+}
+
+func (d *delays) keep(name string, histograms result.Histograms) {
+	if d.max > 0 && d.histogram.Count() > 0 {
+		histograms[name] = &d.histogram
 	}
 }
 
@@ -134,15 +166,8 @@ func fold(d *document, jobs []job) result.Measurement {
 	m := result.Measurement{}
 	m.Metrics, m.Histograms = measure(all)
 	m.Operations = measured(m.Metrics)
-	for _, j := range jobs {
-		if len(byName[j.name]) == 0 {
-			continue
-		}
-		part := result.Part{Name: j.name}
-		part.Metrics, part.Histograms = measure(byName[j.name])
-		m.Parts = append(m.Parts, part)
-	}
-	m.Notes = notes(jobs, all, m.Metrics)
+	addParts(&m, jobs, byName, measure)
+	m.Notes = slices.Concat(m.Notes, notes(jobs, all, m.Metrics), checkLittle(jobs, byName, m))
 	return m
 }
 
@@ -162,9 +187,14 @@ func notes(jobs []job, clones []*jobOutput, metrics result.Metrics) []string {
 	var out []string
 	for _, op := range operations {
 		_, rate := metrics[op+".iops"]
-		_, latency := metrics[op+".latency.mean"]
-		if rate && !latency {
-			out = append(out, op+": no latencies, as gtod_reduce, disable_clat or disable_lat is set")
+		_, latency := metrics[op+".latency.p50"]
+		_, completion := metrics[op+".completion.p50"]
+		switch {
+		case !rate || latency:
+		case completion:
+			out = append(out, fmt.Sprintf("%s: percentiles are of completion latency (%[1]s.completion), without the time that an I/O waited to be submitted: fio ran with disable_lat, or without lat_percentiles=1", op))
+		default:
+			out = append(out, op+": no percentiles of latency, as fio ran with gtod_reduce or disable_lat, or without histograms")
 		}
 		var short, dropped uint64
 		for _, c := range clones {
@@ -175,20 +205,35 @@ func notes(jobs []job, clones []*jobOutput, metrics result.Metrics) []string {
 			out = append(out, fmt.Sprintf("%s: %d I/Os were short and %d dropped", op, short, dropped))
 		}
 	}
-	groups := map[int]bool{}
-	for _, c := range clones {
-		groups[c.Group] = true
-	}
-	if len(groups) > 1 {
-		out = append(out, fmt.Sprintf("%d groups ran one after the other: the trial's rates cover all I/Os and the whole time, each job's rates only its own", len(groups)))
-	}
 	for _, j := range jobs {
-		if engine := j.engine(); synchronous(engine) && number(j.options["iodepth"]) > 1 {
-			out = append(out, fmt.Sprintf("%s: ioengine=%s keeps one I/O in flight; iodepth=%s has no effect", j.name, engine, j.options["iodepth"]))
+		if j.depth() > 1 && j.inFlight() == 1 {
+			out = append(out, fmt.Sprintf("%s: ioengine=%s keeps one I/O in flight; iodepth=%s has no effect", j.name, j.engine(), j.options["iodepth"]))
 		}
 	}
+	out = append(out, shortJobs(jobs, clones)...)
 	if slices.ContainsFunc(jobs, func(j job) bool { return j.has("latency_target") }) {
 		out = append(out, "latency_target is set: the depth was varied during the trial")
+	}
+	return out
+}
+
+// shortest is the time in milliseconds that a job should run at least: a second, less what
+// a job of runtime=1 may seem to miss of it.
+const shortest = 990
+
+// shortJobs notes those that ended too early to say how the storage is.
+func shortJobs(jobs []job, clones []*jobOutput) []string {
+	var out []string
+	for _, j := range jobs {
+		longest, ran := 0.0, false
+		for _, c := range clones {
+			if c.Name == j.name {
+				longest, ran = max(longest, c.Runtime, c.Read.Runtime, c.Write.Runtime, c.Trim.Runtime), true
+			}
+		}
+		if ran && longest < shortest {
+			out = append(out, fmt.Sprintf("%s: ran for only %.0f ms, less than a second: start, end and caches weigh more than the storage; raise size, or set runtime", j.name, longest))
+		}
 	}
 	return out
 }

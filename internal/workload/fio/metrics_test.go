@@ -12,7 +12,9 @@ import (
 func clone(name string, group int, ios, runtime int, bins string) string {
 	return `{"jobname":"` + name + `","groupid":` + itoa(group) + `,"error":0,"job_runtime":` + itoa(runtime) + `,"usr_cpu":10,"sys_cpu":20,
 	"read":{"io_bytes":` + itoa(ios*4096) + `,"total_ios":` + itoa(ios) + `,"runtime":` + itoa(runtime) + `,
-	"clat_ns":{"max":2000,"mean":1000,"N":` + itoa(ios) + `,"bins":{` + bins + `}}}}`
+	"slat_ns":{"max":500,"mean":250,"N":` + itoa(ios) + `,"bins":{"250":` + itoa(ios) + `}},
+	"clat_ns":{"max":1500,"mean":750,"N":` + itoa(ios) + `,"bins":{"750":` + itoa(ios) + `}},
+	"lat_ns":{"max":2000,"mean":1000,"N":` + itoa(ios) + `,"bins":{` + bins + `}}}}`
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -53,21 +55,62 @@ func TestRatesOfClonesAddAndRatesOfGroupsDoNot(t *testing.T) {
 	if _, ok := m.Metrics["write.iops"]; ok {
 		t.Error("an operation that was not done has a metric")
 	}
-	if len(m.Notes) != 1 || !strings.Contains(m.Notes[0], "2 groups") {
+	if !strings.Contains(m.Notes[0], "2 groups") {
+		t.Errorf("notes: %q", m.Notes)
+	}
+}
+
+func TestLatencyIsWhatTheCallerWaitsAndItsPartsAreApart(t *testing.T) {
+	m := fold(parsed(t, clone("a", 0, 1000, 1, `"1000":990,"2000":10`)), []job{{name: "a"}})
+	for name, want := range map[string]float64{
+		"read.latency.mean": 1000, "read.latency.p99.9": 2000, "read.completion.mean": 750, "read.completion.max": 1500,
+		"read.completion.p99": 750, "read.submission.mean": 250, "read.submission.p50": 250,
+	} {
+		if got := m.Metrics[name].Value * 1e9; math.Abs(got-want) > want/128 {
+			t.Errorf("%s = %v ns, want %v", name, got, want)
+		}
+	}
+	// The parts have no histograms: three of each operation would fill a document.
+	if len(m.Histograms) != 1 || m.Histograms["read"].Percentile(100) < 1900 {
+		t.Errorf("histograms: %v", m.Histograms)
+	}
+}
+
+func TestSubmissionWithoutTotalLatencyIsArbitraryAndLeftOut(t *testing.T) {
+	d := parsed(t, `{"jobname":"a","groupid":0,"job_runtime":1000,"read":{"io_bytes":40960,"total_ios":10,"runtime":1000,
+	"slat_ns":{"max":4e9,"mean":3.5e9,"N":10},"clat_ns":{"max":2000,"mean":1000,"N":10,"bins":{"1000":10}},"lat_ns":{"max":0,"mean":0,"N":0}}}`)
+	m := fold(d, []job{{name: "a"}})
+	for _, absent := range []string{"read.submission.mean", "read.latency.mean", littleMetric} {
+		if v, ok := m.Metrics[absent]; ok {
+			t.Errorf("%s is %v", absent, v)
+		}
+	}
+	if m.Histograms["read.completion"].Count() != 10 || m.Histograms["read"] != nil {
+		t.Errorf("histograms: %v", m.Histograms)
+	}
+	if len(m.Notes) != 1 || !strings.Contains(m.Notes[0], "read.completion") {
 		t.Errorf("notes: %q", m.Notes)
 	}
 }
 
 func TestLatenciesThatWereNotMeasuredAreAbsent(t *testing.T) {
-	d := parsed(t, `{"jobname":"a","groupid":0,"read":{"io_bytes":4096,"total_ios":1,"runtime":1,"clat_ns":{"max":0,"mean":0.0,"N":0}}}`)
+	d := parsed(t, `{"jobname":"a","groupid":0,"read":{"io_bytes":4096,"total_ios":1,"runtime":1000,"clat_ns":{"max":0,"mean":0.0,"N":0}}}`)
 	m := fold(d, []job{{name: "a"}})
 	for name := range m.Metrics {
 		if strings.Contains(name, "latency") {
 			t.Errorf("%s is there", name)
 		}
 	}
-	if len(m.Notes) != 1 || !strings.Contains(m.Notes[0], "no latencies") {
+	if len(m.Notes) != 1 || !strings.Contains(m.Notes[0], "no percentiles of latency") {
 		t.Errorf("notes: %q", m.Notes)
+	}
+}
+
+func TestAJobOfLessThanASecondIsNoted(t *testing.T) {
+	m := fold(parsed(t, clone("a", 0, 1000, 75, `"1000":1000`), clone("b", 0, 1000, 75, `"1000":1000`), clone("b", 0, 1000, 1000, `"1000":1000`)), []job{{name: "a"}, {name: "b"}})
+	all := strings.Join(m.Notes, "\n")
+	if !strings.Contains(all, "a: ran for only 75 ms") || strings.Contains(all, "b: ran") {
+		t.Errorf("notes: %s", all)
 	}
 }
 

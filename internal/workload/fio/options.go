@@ -60,9 +60,9 @@ func patterns() []allowed {
 		{name: "norandommap", syntax: flag(), about: "do not keep track of blocks that were visited"},
 		{name: "softrandommap", syntax: boolean(), about: "go on without the map if there is no memory for it"},
 		{name: "random_generator", syntax: oneOf("tausworthe", "lfsr", "tausworthe64"), about: "generator of offsets"},
-		{name: "randrepeat", syntax: boolean(), about: "same sequence in every trial; setting it turns off the seed that differs for each repeat"},
+		{name: "randrepeat", syntax: boolean(), about: "same sequence in every trial; setting it turns off the seed that differs for each trial"},
 		{name: "allrandrepeat", syntax: boolean(), about: "as randrepeat, for every random choice"},
-		{name: "randseed", syntax: integer(0, math.MaxInt32), about: "seed; default: one for each repeat, the same on every target and node"},
+		{name: "randseed", syntax: integer(0, math.MaxInt32), about: "seed; default: another one for each run, target, node, variant and repeat"},
 		{name: "loops", syntax: integer(1, 10_000), about: "how often the job is done in a trial"},
 		{name: "number_ios", syntax: integer(1, anyNumber), about: "end after so many I/Os"},
 		{name: "description", syntax: oneWord(), about: "a word or two for people, joined with - or _"},
@@ -123,7 +123,7 @@ func issuing() []allowed {
 func timing() []allowed {
 	return []allowed{
 		{name: "runtime", aliases: []string{"timeout"}, syntax: duration(time.Second, maxRuntime), about: "end after this time; default 30s for parameters"},
-		{name: "time_based", syntax: flag(), about: "run for all of runtime even if size is done"},
+		{name: "time_based", syntax: flag(), about: "run for all of runtime even if size is done; implied by runtime, see above; 0: end when size is done"},
 		{name: "ramp_time", syntax: duration(time.Second, maxRuntime), about: "run this long before measuring"},
 		{name: "startdelay", aliases: []string{"start_delay"}, syntax: duration(time.Second, maxRuntime), about: "begin this much later"},
 		{name: "stonewall", aliases: []string{"wait_for_previous"}, syntax: flag(), about: "wait for the jobs above; without it, jobs run together"},
@@ -166,9 +166,9 @@ func contents() []allowed {
 
 func records() []allowed {
 	return []allowed{
-		{name: "gtod_reduce", syntax: boolean(), about: "fewer clock readings; no latencies"},
-		{name: "disable_lat", syntax: boolean(), about: "no total latencies"},
-		{name: "disable_clat", syntax: boolean(), about: "no completion latencies, and so no latency metrics"},
+		{name: "gtod_reduce", syntax: boolean(), about: "fewer clock readings; no latencies at all"},
+		{name: "disable_lat", syntax: boolean(), about: "no total latencies: only those of completion"},
+		{name: "disable_clat", syntax: boolean(), about: "no completion latencies; total latencies remain"},
 		{name: "disable_slat", syntax: boolean(), about: "no submission latencies"},
 		{name: "disable_bw_measurement", aliases: []string{"disable_bw"}, syntax: boolean(), about: "no samples of bandwidth"},
 		{name: "group_reporting", syntax: flag(), about: "accepted and dropped: every job is reported by its name"},

@@ -42,7 +42,11 @@ type direction struct {
 	Runtime float64 `json:"runtime"` // milliseconds, without ramp_time
 	Short   uint64  `json:"short_ios"`
 	Dropped uint64  `json:"drop_ios"`
-	// Completion is measured from submission to completion.
+	// Total is the time that a caller waits: Submission, in which a full queue of the
+	// device makes io_submit block, and Completion, from there to the end. Total and
+	// Submission have bins only with lat_percentiles=1 and slat_percentiles=1.
+	Total      latency `json:"lat_ns"`
+	Submission latency `json:"slat_ns"`
 	Completion latency `json:"clat_ns"`
 }
 

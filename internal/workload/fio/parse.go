@@ -37,24 +37,22 @@ func Parse(output []byte) (result.Measurement, error) {
 	}
 	metrics, histograms, lost := measureForeign(all)
 	m.Metrics, m.Histograms = metrics, histograms
-	for _, j := range jobs {
-		var own []*jobOutput
-		for _, c := range all {
-			if c.Name == j.name {
-				own = append(own, c)
-			}
-		}
-		part := result.Part{Name: j.name}
-		part.Metrics, part.Histograms, _ = measureForeign(own)
-		m.Parts = append(m.Parts, part)
+	m.Operations = measured(metrics)
+	byName := map[string][]*jobOutput{}
+	for _, c := range all {
+		byName[c.Name] = append(byName[c.Name], c)
 	}
+	addParts(&m, jobs, byName, func(clones []*jobOutput) (result.Metrics, result.Histograms) {
+		metrics, histograms, _ := measureForeign(clones)
+		return metrics, histograms
+	})
 	if !slices.ContainsFunc(operations, func(op string) bool { _, ok := m.Metrics[op+".ios"]; return ok }) {
 		return result.Measurement{}, foreign("fio reports no reads, writes or trims", "run it without unified_rw_reporting, and long enough for an I/O to complete")
 	}
 	if err := plausible(m); err != nil {
 		return result.Measurement{}, err
 	}
-	m.Notes = append(notes(jobs, all, m.Metrics), foreignNotes(jobs, m, lost)...)
+	m.Notes = slices.Concat(m.Notes, notes(jobs, all, m.Metrics), foreignNotes(jobs, m, lost))
 	if slices.ContainsFunc(jobs, func(j job) bool { return j.clones() > reported(all, j.name) }) {
 		// With group_reporting fio adds the run times of clones, and CPU time over that is
 		// the mean of a clone and not the cores of all.
@@ -150,30 +148,45 @@ func (d *document) check() error {
 func measureForeign(clones []*jobOutput) (metrics result.Metrics, histograms result.Histograms, lost bool) {
 	metrics, histograms = measure(clones)
 	for _, op := range append(slices.Clone(operations), "sync") {
-		if histograms[op] != nil {
-			continue
-		}
-		var own []*latency
-		for _, c := range clones {
-			l := &c.Sync.Latency
-			if op != "sync" {
-				l = &c.direction(op).Completion
+		for name, pick := range latenciesOf(op) {
+			if _, ok := metrics[name+".p50"]; ok {
+				continue
 			}
-			if l.N > 0 && len(l.Percentiles) > 0 {
-				own = append(own, l)
-			}
-		}
-		if len(own) != 1 {
-			lost = lost || len(own) > 1
-			continue
-		}
-		for name, key := range map[string]string{"p50": "50.000000", "p95": "95.000000", "p99": "99.000000", "p99.9": "99.900000", "p99.99": "99.990000"} {
-			if ns, ok := own[0].Percentiles[key]; ok {
-				metrics.Set(op+".latency."+name, result.Seconds, ns/1e9)
-			}
+			lost = ownPercentiles(clones, name, pick, metrics) || lost
 		}
 	}
 	return metrics, histograms, lost
+}
+
+// latenciesOf are the kinds of latency of an operation, by the name of their metrics.
+func latenciesOf(op string) map[string]func(*jobOutput) *latency {
+	if op == "sync" {
+		return map[string]func(*jobOutput) *latency{"sync.latency": func(c *jobOutput) *latency { return &c.Sync.Latency }}
+	}
+	return map[string]func(*jobOutput) *latency{
+		op + ".latency":    func(c *jobOutput) *latency { return &c.direction(op).Total },
+		op + ".completion": func(c *jobOutput) *latency { return &c.direction(op).Completion },
+		op + ".submission": func(c *jobOutput) *latency { return &c.direction(op).Submission },
+	}
+}
+
+// ownPercentiles sets the percentiles that fio computed, if those of one clone are all.
+func ownPercentiles(clones []*jobOutput, name string, pick func(*jobOutput) *latency, metrics result.Metrics) (lost bool) {
+	var own []*latency
+	for _, c := range clones {
+		if l := pick(c); l.N > 0 && len(l.Percentiles) > 0 {
+			own = append(own, l)
+		}
+	}
+	if len(own) != 1 {
+		return len(own) > 1
+	}
+	for p, key := range map[string]string{"p50": "50.000000", "p95": "95.000000", "p99": "99.000000", "p99.9": "99.900000", "p99.99": "99.990000"} {
+		if ns, ok := own[0].Percentiles[key]; ok {
+			metrics.Set(name+"."+p, result.Seconds, ns/1e9)
+		}
+	}
+	return false
 }
 
 func foreignNotes(jobs []job, m result.Measurement, lost bool) []string {

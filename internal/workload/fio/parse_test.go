@@ -11,7 +11,7 @@ import (
 // foreignClone is a clone as fio's json has it: percentiles, and no bins.
 func foreignClone(name string, extra string) string {
 	return `{"jobname":"` + name + `","groupid":0,"error":0,"job_runtime":2000,"usr_cpu":10,"sys_cpu":20,` + extra + `
-	"write":{"io_bytes":4096000,"total_ios":1000,"runtime":2000,"clat_ns":{"max":9000000,"mean":150000,"N":1000,
+	"write":{"io_bytes":4096000,"total_ios":1000,"runtime":2000,"lat_ns":{"max":9900000,"mean":160000,"N":1000},"clat_ns":{"max":9000000,"mean":150000,"N":1000,
 		"percentile":{"50.000000":100000,"95.000000":200000,"99.000000":400000,"99.900000":800000}}},
 	"sync":{"lat_ns":{"max":5000000,"mean":1000000,"N":999,"percentile":{"99.000000":3000000}}}}`
 }
@@ -27,15 +27,15 @@ func TestOutputOfSomebodyElsesFioIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]float64{
-		"write.iops": 500, "write.bandwidth": 2048000, "write.ios": 1000, "write.latency.mean": 150e-6, "write.latency.max": 9e-3,
-		"write.latency.p50": 100e-6, "write.latency.p99": 400e-6, "write.latency.p99.9": 800e-6,
+		"write.iops": 500, "write.bandwidth": 2048000, "write.ios": 1000, "write.latency.mean": 160e-6, "write.latency.max": 9.9e-3, "write.completion.mean": 150e-6,
+		"write.completion.p50": 100e-6, "write.completion.p99": 400e-6, "write.completion.p99.9": 800e-6,
 		"sync.ios": 999, "sync.latency.p99": 3e-3, "cpu.user": 0.1,
 	} {
 		if got := m.Metrics[name].Value; math.Abs(got-want) > want*1e-9 {
 			t.Errorf("%s = %v, want %v", name, got, want)
 		}
 	}
-	for _, absent := range []string{"write.latency.p99.99", "sync.latency.p50", "read.iops"} {
+	for _, absent := range []string{"write.latency.p99", "write.completion.p99.99", "sync.latency.p50", "read.iops"} {
 		if _, ok := m.Metrics[absent]; ok {
 			t.Errorf("%s was not in the output", absent)
 		}
@@ -44,7 +44,7 @@ func TestOutputOfSomebodyElsesFioIsRead(t *testing.T) {
 		t.Errorf("parts: %+v", m.Parts)
 	}
 	all := strings.Join(m.Notes, "\n")
-	for _, want := range []string{"no histograms", "a warning", "no job has direct=1", "one I/O in flight"} {
+	for _, want := range []string{"no histograms", "a warning", "no job has direct=1", "write: percentiles are of completion latency", "one I/O in flight"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("the notes do not say %q:\n%s", want, all)
 		}
@@ -72,11 +72,11 @@ func TestPercentilesOfSeveralClonesAreNotMadeUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := m.Metrics["write.latency.p99"]; ok || m.Metrics["write.iops"].Value != 1000 {
+	if _, ok := m.Metrics["write.completion.p99"]; ok || m.Metrics["write.iops"].Value != 1000 {
 		t.Errorf("of both: %+v", m.Metrics)
 	}
 	for _, part := range m.Parts {
-		if part.Metrics["write.latency.p99"].Value != 400e-6 {
+		if part.Metrics["write.completion.p99"].Value != 400e-6 {
 			t.Errorf("of %s: %+v", part.Name, part.Metrics)
 		}
 	}

@@ -55,12 +55,12 @@ func (p preset) write(b *strings.Builder) {
 	for _, l := range p.lookAt {
 		what := "`" + l.metric + "`"
 		if l.job != "" {
-			what += " of `parts[" + l.job + "]`"
+			what += " of part `" + l.job + "`"
 		}
 		fmt.Fprintf(b, "| %s | %s |\n", what, l.why)
 	}
 	if p.hasParts() {
-		b.WriteString("\n`parts` are in the documents of the trials; the run's summary has what is of the trial as a whole.\n")
+		b.WriteString("\nEach job is a part, with a row of its own.\n")
 	}
 	fmt.Fprintf(b, "\n```ini\n%s```\n\n", p.body())
 	for _, s := range p.sources {

@@ -35,9 +35,16 @@ own in which sizes are bytes and times are microseconds; the trial's document ho
 - **Flags.** ` + "`stonewall=0` and the like mean what they say; fio looks at the name only." + `
 - **Text.** No quotes, ` + "`$`" + `, backquotes, parentheses or backslashes: nothing is expanded.
 - **Jobs are threads** (` + "`thread=1`" + `), as a Pod's /dev/shm is too small for processes.
-- **Seeds.** Unless the job sets ` + "`randseed`, `randrepeat` or `allrandrepeat`" + `, each repeat has
-  a seed of its own, the same on every target and node. fio's default is the same sequence
-  every time, which a cache that remembers the last trial answers.
+- **Seeds.** Unless the job sets ` + "`randseed`, `randrepeat` or `allrandrepeat`" + `, each run,
+  target, node, workload, variant and repeat has a seed of its own, which the trial's document holds
+  as ` + "`seed`" + `. fio's default is the same sequence every time, which a cache that remembers the last
+  trial answers. Set ` + "`randseed`" + ` for the same sequence everywhere.
+- **Runtime.** ` + "`runtime` implies `time_based=1`" + `: a job runs that long, over the same blocks again if
+  it is done with ` + "`size`" + `. fio itself would end it then. To end it when ` + "`size`" + ` is done, or at
+  ` + "`runtime`" + ` if that is earlier, set ` + "`time_based=0`. With `loops`, `number_ios`, `io_size` or `verify`" + `
+  it is not implied. A job that ran for less than a second has a note.
+- **Latencies** are total, from submission to completion: ` + "`lat_percentiles=1`" + ` is always set, and
+  so are ` + "`clat_percentiles` and `slat_percentiles`" + ` for the two parts. That needs fio 3.17 or later.
 - **Reporting.** Every job is reported by its name, its clones merged; ` + "`group_reporting` is" + `
   accepted and dropped.
 - **Prefill.** With ` + "`prefill: Auto`" + `, what a job reads (or overwrites, with ` + "`overwrite=1`" + `) is

@@ -33,11 +33,16 @@ func withSeed(jobs []job, seed string) []job {
 	out := make([]job, len(jobs))
 	for i, j := range jobs {
 		out[i] = job{name: j.name, line: j.line, options: maps.Clone(j.options)}
-		if !j.has("randseed") && !j.has("randrepeat") && !j.has("allrandrepeat") {
+		if !j.hasSeed() {
 			out[i].options["randseed"] = seed
 		}
 	}
 	return out
+}
+
+// hasSeed reports whether the job's own options decide on its random sequence.
+func (j job) hasSeed() bool {
+	return j.has("randseed") || j.has("randrepeat") || j.has("allrandrepeat")
 }
 
 // onDevice points the jobs to a block device. fio separates names with colons.

@@ -28,6 +28,7 @@ func resolve(c config, mode trial.Mode, name string) ([]job, error) {
 	}
 	threads, files := uint64(0), uint64(0)
 	for _, j := range jobs {
+		j.implyTimeBased()
 		if err := j.checkWhole(mode); err != nil {
 			return nil, asFailure(err, c.field())
 		}
@@ -141,6 +142,25 @@ func (j job) addDefaults() {
 	}
 }
 
+// implyTimeBased makes a job run for its runtime, as people mean it: fio itself ends it when
+// size is done, which may be after a few milliseconds. A job that says how much it does, or
+// that it is not time_based, still ends when that is done. So does one that verifies, which
+// reads back what it wrote once.
+func (j job) implyTimeBased() {
+	switch {
+	case j.options["time_based"] == "0":
+		delete(j.options, "time_based")
+	case j.has("runtime") && !j.endsByAmount():
+		j.options["time_based"] = "1"
+	}
+}
+
+// endsByAmount reports whether an option says how much the job does, beside the size of
+// its files.
+func (j job) endsByAmount() bool {
+	return slices.ContainsFunc([]string{"loops", "number_ios", "io_size", "verify"}, j.has)
+}
+
 // apply checks one option and puts its canonical value into the job.
 func (c catalogue) apply(into map[string]string, o option, mode trial.Mode) error {
 	a, ok := c[o.name]
@@ -172,7 +192,7 @@ func (c catalogue) apply(into map[string]string, o option, mode trial.Mode) erro
 	}
 	switch {
 	case slices.Contains(dropped, a.name):
-	case a.syntax.flag && canonical == "0":
+	case a.syntax.flag && canonical == "0" && a.name != "time_based":
 		delete(into, a.name)
 	default:
 		into[a.name] = canonical

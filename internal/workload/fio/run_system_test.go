@@ -3,6 +3,7 @@
 package fio
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -68,28 +69,43 @@ func TestFioAcceptsEveryAllowedOption(t *testing.T) {
 }
 
 func TestPercentilesAreThoseThatFioReports(t *testing.T) {
-	m := measureOnce(t, newEnv(t, t.TempDir(), parameters("rw=randrw", "size=32m", "iodepth=4", "runtime=1", "time_based=1")))
+	env := newEnv(t, t.TempDir(), parameters("rw=randrw", "size=32m", "iodepth=4", "runtime=1"))
+	m := measureOnce(t, env)
+	if m.Seed != env.Seed() || !strings.Contains(m.Input, fmt.Sprintf("randseed=%d\n", m.Seed)) {
+		t.Errorf("the seed is %d, fio's job\n%s", m.Seed, m.Input)
+	}
 	d, _, err := parseOutput(m.RawOutput)
 	if err != nil {
 		t.Fatal(err)
 	}
 	compared := 0
 	for _, op := range []string{"read", "write"} {
-		for name, p := range map[string]string{"p50": "50.000000", "p95": "95.000000", "p99": "99.000000", "p99.9": "99.900000", "p99.99": "99.990000"} {
-			theirs := d.Jobs[0].direction(op).Completion.Percentiles[p] / 1e9
-			ours := m.Metrics[op+".latency."+name].Value
-			// One bucket is 1/64 of an octave.
-			if theirs == 0 || math.Abs(ours-theirs) > theirs/64 {
-				t.Errorf("%s %s: ours is %v, fio's %v", op, name, ours, theirs)
+		for kind, theirs := range map[string]latency{
+			op + ".latency": d.Jobs[0].direction(op).Total, op + ".completion": d.Jobs[0].direction(op).Completion, op + ".submission": d.Jobs[0].direction(op).Submission,
+		} {
+			for name, p := range map[string]string{"p50": "50.000000", "p95": "95.000000", "p99": "99.000000", "p99.9": "99.900000", "p99.99": "99.990000"} {
+				theirs := theirs.Percentiles[p] / 1e9
+				ours := m.Metrics[kind+"."+name].Value
+				// One bucket is 1/64 of an octave.
+				if theirs == 0 || math.Abs(ours-theirs) > theirs/64 {
+					t.Errorf("%s %s: ours is %v, fio's %v", kind, name, ours, theirs)
+				}
+				compared++
 			}
-			compared++
+		}
+		mean := func(kind string) float64 { return m.Metrics[op+"."+kind+".mean"].Value }
+		if total, parts := mean("latency"), mean("submission")+mean("completion"); math.Abs(total-parts) > total/50 {
+			t.Errorf("%s: the mean latency is %v, that of its parts together %v", op, total, parts)
 		}
 		if iops := d.Jobs[0].direction(op); math.Abs(m.Metrics[op+".iops"].Value-float64(iops.IOs)/iops.Runtime*1e3) > 1e-6 {
 			t.Errorf("%s.iops is %v", op, m.Metrics[op+".iops"].Value)
 		}
 	}
-	if compared != 10 {
+	if compared != 30 {
 		t.Errorf("%d percentiles were compared", compared)
+	}
+	if r := m.Metrics[littleMetric].Value; r < 0.5 || r > 1+littleTolerance {
+		t.Errorf("%s is %v", littleMetric, r)
 	}
 }
 

@@ -32,6 +32,7 @@ type fioBench struct {
 	config  config
 	// instead reports that it stands in for an iozone that is not there.
 	instead bool
+	seed    uint32
 	command []string
 	// jobFiles and output of all cells, and what was said beside it.
 	jobFiles strings.Builder
@@ -103,7 +104,8 @@ func (c config) jobFile(at pair, seed uint32) string {
 }
 
 func (b *fioBench) measure(ctx context.Context, env workload.Env, dir string, at pair, m matrix) error {
-	jobFile := b.config.jobFile(at, env.Seed())
+	b.seed = env.Seed()
+	jobFile := b.config.jobFile(at, b.seed)
 	input, output := filepath.Join(env.Scratch, "cell.fio"), filepath.Join(env.Scratch, "cell.json")
 	if err := os.WriteFile(input, []byte(jobFile), 0o600); err != nil {
 		return fmt.Errorf("iozone: %w", err)
@@ -176,7 +178,7 @@ func (b *fioBench) put(operation string, at pair, t fioTest, m matrix) {
 }
 
 func (b *fioBench) record(m *result.Measurement) {
-	m.Command, m.Input, m.RawOutput, m.Stderr = b.command, b.jobFiles.String(), b.output, b.stderr
+	m.Seed, m.Command, m.Input, m.RawOutput, m.Stderr = b.seed, b.command, b.jobFiles.String(), b.output, b.stderr
 	who := "measured by fio " + b.version
 	if b.instead {
 		who += " because iozone is not installed"

@@ -1,0 +1,91 @@
+package fio
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"storagebench.io/storagebench/internal/result"
+)
+
+// littleMetric is how many I/Os were in flight on average, as rate and latency say, over
+// how many iodepth and numjobs offer.
+const littleMetric = "littles.law.ratio"
+
+// littleTolerance is how far from 1 it may be.
+const littleTolerance = 0.05
+
+// checkLittle records whether rate × mean latency is the depth that was offered, for the
+// trial and for each job, and returns notes on jobs for which it is not. By Little's law
+// (L = λ·W) the two are equal in a closed loop, which issues an I/O as soon as one has
+// completed. Where they differ, I/Os waited where no latency was measured.
+func checkLittle(jobs []job, clones map[string][]*jobOutput, m result.Measurement) []string {
+	var notes []string
+	var achieved, offered float64
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		for _, j := range jobs {
+			if j.name != p.Name || !j.closedLoop() {
+				continue
+			}
+			a, o := littleOf(j, clones[j.name])
+			if a == 0 || o == 0 {
+				continue
+			}
+			achieved, offered = achieved+a, offered+o
+			ratio := a / o
+			p.Metrics.Set(littleMetric, result.Ratio, ratio)
+			if math.Abs(ratio-1) > littleTolerance {
+				depth := float64(j.inFlight() * j.clones())
+				notes = append(notes, fmt.Sprintf("%s: rate × mean latency is %.3g I/Os in flight, but iodepth × numjobs is %.0f (%s %.3f): below 1, I/Os waited in fio or for a CPU, and the storage could do more; above 1, the latencies or the time are wrong", j.name, ratio*depth, depth, littleMetric, ratio))
+			}
+		}
+	}
+	if offered > 0 {
+		m.Metrics.Set(littleMetric, result.Ratio, achieved/offered)
+	}
+	return notes
+}
+
+// littleOf returns the I/O-seconds that the clones of a job spent in I/Os, and those that
+// they offered.
+func littleOf(j job, clones []*jobOutput) (achieved, offered float64) {
+	for _, c := range clones {
+		ns, ms := c.Sync.Latency.Mean*float64(c.Sync.Latency.N), 0.0
+		for _, op := range operations {
+			d := c.direction(op)
+			ns += d.Total.Mean * float64(d.Total.N)
+			ms = math.Max(ms, d.Runtime)
+			if d.Total.N == 0 && d.IOs > 0 {
+				return 0, 0 // no total latencies
+			}
+		}
+		achieved += ns / 1e9
+		offered += ms / 1e3 * float64(j.inFlight())
+	}
+	return achieved, offered
+}
+
+// closedLoop reports whether the job always keeps its depth in flight. Syncs of an engine
+// that does not wait for each I/O overlap with others in a way that fio does not report.
+func (j job) closedLoop() bool {
+	if slices.ContainsFunc([]string{"rate", "rate_iops", "thinktime", "latency_target", "verify"}, j.has) {
+		return false
+	}
+	syncs := number(j.options["fsync"]) > 0 || number(j.options["fdatasync"]) > 0
+	return j.waits() || !syncs
+}
+
+// waits reports whether a clone waits for each I/O, as synchronous engines do unless other
+// threads submit.
+func (j job) waits() bool {
+	return synchronous(j.engine()) && j.options["io_submit_mode"] != "offload"
+}
+
+// inFlight is how many I/Os a clone keeps in flight.
+func (j job) inFlight() uint64 {
+	if j.waits() {
+		return 1
+	}
+	return j.depth()
+}
