@@ -21,6 +21,8 @@ RACE ?=
 NODES ?=
 # ATTACKS=quick leaves out the attacks that take long: make test-attacks ATTACKS=quick
 ATTACKS ?= all
+# TRUTH=quick tells every lie once, not five times: make test-truth TRUTH=quick
+TRUTH ?= all
 # BENCH_FLAGS are for the program of a bench target: make bench-overhead BENCH_FLAGS=-help
 BENCH_FLAGS ?=
 # FUZZTIME is how long each fuzz target runs: make fuzz FUZZTIME=10m
@@ -59,7 +61,7 @@ fmt: ## Format the Go files
 
 .PHONY: vet
 vet: ## Run go vet, also on the tests that need a cluster
-	@go vet -tags integration,e2e,system,chart,zfs,attacks,upgrade ./...
+	@go vet -tags integration,e2e,system,chart,zfs,attacks,upgrade,truth ./...
 
 .PHONY: lint
 lint: ## Run golangci-lint
@@ -115,6 +117,10 @@ test-attacks: deploy ## Attack the operator as a tenant with edit in its namespa
 test-upgrade: export NODES := $(or $(NODES),5)
 test-upgrade: ## Upgrade the local cluster from an older release in mid-work, and count what is lost or left changed
 	@hack/test-upgrade
+
+.PHONY: test-truth
+test-truth: build ## Tell storagebench lies and honest twins on loop devices, as root, and count which it believes (TRUTH=quick: once each)
+	@hack/test-truth $(TRUTH)
 
 .PHONY: test-zfs
 test-zfs: deploy ## Run tests on a node with real ZFS, a virtual machine in the local cluster

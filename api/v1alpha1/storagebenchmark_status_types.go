@@ -307,6 +307,44 @@ type SummaryRow struct {
 	// +listMapKey=operation
 	// +kubebuilder:validation:MaxItems=16
 	Operations []OperationSummary `json:"operations,omitempty"`
+
+	// verdicts are what the numbers are worth, those that invalidate first; summary.json has
+	// all of them, with their evidence.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	Verdicts []VerdictSummary `json:"verdicts,omitempty"`
+}
+
+// VerdictSummary is a verdict on a row.
+type VerdictSummary struct {
+	// name of the verdict, such as FromMemory.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Name string `json:"name"`
+
+	// effect is Invalidates if the number says nothing about the storage that was to be
+	// measured, or Qualifies if it does with a reservation.
+	// +required
+	// +kubebuilder:validation:Enum=Invalidates;Qualifies
+	Effect string `json:"effect"`
+
+	// operations that it is about; empty: all.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=64
+	Operations []string `json:"operations,omitempty"`
+
+	// trials that have the verdict.
+	// +required
+	Trials int32 `json:"trials"`
+
+	// message says what was found.
+	// +optional
+	// +kubebuilder:validation:MaxLength=320
+	Message string `json:"message,omitempty"`
 }
 
 // OperationSummary is one operation of a row. Medians are over trials; an

@@ -68,7 +68,7 @@ func remarks(w io.Writer, s result.Summary) {
 func printSummary(w io.Writer, output string, s result.Summary) error {
 	switch output {
 	case "table":
-		return errors.Join(report.Table(w, s), report.Comparisons(w, s), report.Matrix(w, s))
+		return errors.Join(report.Table(w, s), report.WriteVerdicts(w, s), report.Comparisons(w, s), report.Matrix(w, s))
 	case "csv":
 		return report.CSV(w, s)
 	default:

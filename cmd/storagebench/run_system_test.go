@@ -40,7 +40,9 @@ func TestRunMeasuresHereWhatTheClusterWould(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
-	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	// Whoever else uses the disk makes for verdicts, which follow.
+	table, _, _ := strings.Cut(strings.TrimSpace(stdout), "\n\n")
+	lines := strings.Split(table, "\n")
 	if !strings.HasPrefix(lines[0], "TARGET") || len(lines) != 1+2*4 {
 		t.Errorf("the table is\n%s", stdout)
 	}

@@ -94,7 +94,7 @@ func Summaries(first, second result.Summary, maxRegression float64) (Comparison,
 	for _, p := range pairs {
 		pair := Pair{First: key(p.first), Second: key(p.second), Metrics: []Metric{}}
 		for _, name := range shared(p.first, p.second) {
-			pair.Metrics = append(pair.Metrics, metric(name, p.first.Metrics[name], p.second.Metrics[name], maxRegression))
+			pair.Metrics = append(pair.Metrics, ofOneKind(metric(name, p.first.Metrics[name], p.second.Metrics[name], maxRegression), p.first, p.second))
 		}
 		compared += len(pair.Metrics)
 		if otherLatencies(p) && !slices.Contains(c.Notes, otherLatenciesNote) {

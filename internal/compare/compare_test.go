@@ -332,3 +332,40 @@ func TestCompletionLatenciesAreComparedIfThereAreNoOthers(t *testing.T) {
 		}
 	}
 }
+
+// Numbers are compared with those of their kind, and of no other.
+func TestNumbersOfDifferentKindsAreNotCompared(t *testing.T) {
+	of := func(verdicts ...string) result.Row {
+		r := row("fast", "oltp", "a", iops(990, 1000, 1010))
+		for _, name := range verdicts {
+			v := result.Verdict{Name: name, Effect: result.Invalidates, Operation: "read"}
+			if name == "Throttled" {
+				v.Effect = result.Qualifies
+			}
+			r.Verdicts = append(r.Verdicts, result.RowVerdict{Verdict: v, Trials: 1})
+		}
+		return r
+	}
+	for name, c := range map[string]struct {
+		first, second result.Row
+		want          Verdict
+		reason        string
+	}{
+		"both stand":                  {of(), of(), NoWorse, ""},
+		"a qualified one stands":      {of(), of("Throttled"), NoWorse, ""},
+		"both of memory":              {of("FromMemory"), of("FromMemory"), NoWorse, ""},
+		"in another order":            {of("FromMemory", "Other"), of("Other", "FromMemory"), NoWorse, ""},
+		"the second of memory":        {of(), of("FromMemory"), Inconclusive, "that of the second is invalidated by FromMemory"},
+		"the first of memory":         {of("FromMemory"), of(), Inconclusive, "that of the first run is invalidated by FromMemory"},
+		"of memory and of a loop":     {of("FromMemory"), of("CachedBelow"), Inconclusive, "CachedBelow"},
+		"one of them of memory twice": {of("FromMemory"), of("FromMemory", "MemoryBacked"), Inconclusive, "FromMemory and MemoryBacked"},
+	} {
+		got, err := Summaries(summary(c.first), summary(c.second), 0.05)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := got.Pairs[0].Metrics[0]; m.Verdict != c.want || !strings.Contains(m.Reason, c.reason) || got.Verdict != c.want {
+			t.Errorf("%s: %s, %q", name, m.Verdict, m.Reason)
+		}
+	}
+}

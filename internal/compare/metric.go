@@ -3,8 +3,10 @@ package compare
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
+	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/suggest"
 )
@@ -68,6 +70,28 @@ func metric(name string, first, second result.Estimate, maxRegression float64) M
 		m.Reason = "the interval includes the limit: run more trials, or raise the limit"
 	}
 	return m
+}
+
+// ofOneKind returns m as it is if both numbers are of one kind. A number that a verdict
+// invalidates, such as that of a cache, is not of the kind of one that stands, nor of one that
+// another verdict invalidates.
+func ofOneKind(m Metric, first, second result.Row) Metric {
+	a, b := report.Invalid(first, m.Name), report.Invalid(second, m.Name)
+	slices.Sort(a)
+	slices.Sort(b)
+	if slices.Equal(a, b) {
+		return m
+	}
+	m.Verdict, m.Low, m.High = Inconclusive, nil, nil
+	m.Reason = fmt.Sprintf("the numbers are of different kinds: that of the first run %s, that of the second %s", kind(a), kind(b))
+	return m
+}
+
+func kind(invalid []string) string {
+	if len(invalid) == 0 {
+		return "stands"
+	}
+	return "is invalidated by " + strings.Join(invalid, " and ")
 }
 
 // interval returns the interval of the ratio of two medians, computed from

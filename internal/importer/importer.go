@@ -14,6 +14,7 @@ import (
 	"storagebench.io/storagebench/internal/stats"
 	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/verdict"
 )
 
 // File is one file of a tool's output.
@@ -209,6 +210,7 @@ func (f *folder) addTable(t table) {
 			repeat++
 		}
 	}
+	t.measurement.Verdicts = verdict.Judge(verdict.Facts{Measurement: t.measurement, Imported: true})
 	f.trials[t.name] = append(f.trials[t.name], &result.Trial{
 		Trial:   trial.Trial{ID: fmt.Sprintf("%s.r%03d", name, repeat), Workload: name, Repeat: repeat},
 		Outcome: result.Measured, Measurement: t.measurement,

@@ -59,9 +59,12 @@ func Comparisons(w io.Writer, s result.Summary) error {
 	if len(s.Comparisons) == 0 {
 		return nil
 	}
+	judged := slices.ContainsFunc(s.Comparisons, func(c result.Comparison) bool {
+		return slices.ContainsFunc(Changed(c), func(name string) bool { return kinds(s, c, name) != "" })
+	})
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	parts := slices.ContainsFunc(s.Comparisons, func(c result.Comparison) bool { return c.Part != "" })
-	fmt.Fprintln(tw, "\nTARGET\tNODE\tWORKLOAD\tVARIANT"+column(parts, "PART")+"\tMETRIC\tPAIRS\tCONTROL\tVARIANT\tRATIO\t95% INTERVAL")
+	fmt.Fprintln(tw, "\nTARGET\tNODE\tWORKLOAD\tVARIANT"+column(parts, "PART")+"\tMETRIC\tPAIRS\tCONTROL\tVARIANT\tRATIO\t95% INTERVAL"+column(judged, "VERDICT"))
 	for _, c := range s.Comparisons {
 		for _, name := range Changed(c) {
 			change := c.Metrics[name]
@@ -72,8 +75,8 @@ func Comparisons(w io.Writer, s result.Summary) error {
 					interval = fmt.Sprintf("%.3f–%.3f", *change.Ratio.Low, *change.Ratio.High)
 				}
 			}
-			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", c.Target, c.Node, c.Workload, c.Variant+column(parts, cmp.Or(c.Part, "-")), name, change.Pairs,
-				InUnit(change.Unit, change.Control), InUnit(change.Unit, change.Variant), ratio, interval)
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s%s\n", c.Target, c.Node, c.Workload, c.Variant+column(parts, cmp.Or(c.Part, "-")), name, change.Pairs,
+				InUnit(change.Unit, change.Control), InUnit(change.Unit, change.Variant), ratio, interval, column(judged, dash(kinds(s, c, name))))
 		}
 	}
 	if err := tw.Flush(); err != nil {
@@ -98,6 +101,23 @@ func orderEffects(w io.Writer, s result.Summary) error {
 		}
 	}
 	return nil
+}
+
+// kinds says which of a comparison's two numbers is invalid, and why; nothing if both stand.
+func kinds(s result.Summary, c result.Comparison, metric string) string {
+	var parts []string
+	for _, side := range []struct{ name, variant string }{{"control", c.Control}, {"variant", c.Variant}} {
+		i := slices.IndexFunc(s.Rows, func(r result.Row) bool {
+			return r.Target == c.Target && r.Node == c.Node && r.Workload == c.Workload && r.Part == c.Part && r.Variant == side.variant
+		})
+		if i < 0 {
+			continue
+		}
+		if names := Invalid(s.Rows[i], metric); len(names) > 0 {
+			parts = append(parts, side.name+" invalid: "+strings.Join(names, ", "))
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // InUnit formats a value for display in its unit.

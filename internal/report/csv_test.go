@@ -14,15 +14,20 @@ func TestCSVHasALineForEachRowAndMetric(t *testing.T) {
 			"read.latency.p99": {Unit: result.Seconds, N: 6, Median: 0.001, Pooled: &pooled},
 			"read.iops":        {Unit: result.PerSecond, N: 6, Median: 1234567.5, Low: &low, High: &high},
 		},
+		Operations: []string{"read"},
+		Verdicts: []result.RowVerdict{
+			{Verdict: result.Verdict{Name: "FromMemory", Effect: result.Invalidates, Operation: "read"}, Trials: 6},
+			{Verdict: result.Verdict{Name: "Throttled", Effect: result.Qualifies}, Trials: 1},
+		},
 	}, {Target: "slow", Metrics: map[string]result.Estimate{"x.rate": {N: 1}}}}}
 	var text strings.Builder
 	if err := CSV(&text, s); err != nil {
 		t.Fatal(err)
 	}
-	want := `target,node,workload,variant,metric,unit,n,median,low,high,pooled,part
-fast,a,"o,ltp",,read.iops,1/s,6,1234567.5,900,1100,,log
-fast,a,"o,ltp",,read.latency.p99,seconds,6,0.001,,,0.00125,log
-slow,,,,x.rate,,1,0,,,,
+	want := `target,node,workload,variant,metric,unit,n,median,low,high,pooled,part,verdicts
+fast,a,"o,ltp",,read.iops,1/s,6,1234567.5,900,1100,,log,invalid: FromMemory; qualified: Throttled
+fast,a,"o,ltp",,read.latency.p99,seconds,6,0.001,,,0.00125,log,invalid: FromMemory; qualified: Throttled
+slow,,,,x.rate,,1,0,,,,,
 `
 	if text.String() != want {
 		t.Errorf("got\n%s", text.String())

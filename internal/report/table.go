@@ -20,16 +20,25 @@ func Table(w io.Writer, s result.Summary) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	variants := slices.ContainsFunc(s.Rows, func(r result.Row) bool { return r.Variant != "" })
 	parts := slices.ContainsFunc(s.Rows, func(r result.Row) bool { return r.Part != "" })
-	fmt.Fprintln(tw, "TARGET\tNODE\tWORKLOAD"+column(variants, "VARIANT")+column(parts, "PART")+"\tOPERATION\tN\tPER SECOND\t95% INTERVAL\tBANDWIDTH\tP50\tP99\tP99.9")
+	judged := slices.ContainsFunc(s.Rows, func(r result.Row) bool { return len(r.Verdicts) > 0 })
+	fmt.Fprintln(tw, "TARGET\tNODE\tWORKLOAD"+column(variants, "VARIANT")+column(parts, "PART")+"\tOPERATION\tN\tPER SECOND\t95% INTERVAL\tBANDWIDTH\tP50\tP99\tP99.9"+column(judged, "VERDICT"))
 	for _, row := range s.Rows {
 		for _, op := range Operations(row) {
-			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s%s\n",
 				row.Target, row.Node, row.Workload+column(variants, row.Variant)+column(parts, PartName(s.Rows, row)), op, row.N,
 				median(row, Rate(row, op), Number), intervalOf(row, op), median(row, op+".bandwidth", BytesPerSecond),
-				percentile(row, op, "p50"), percentile(row, op, "p99"), percentile(row, op, "p99.9"))
+				percentile(row, op, "p50"), percentile(row, op, "p99"), percentile(row, op, "p99.9"), column(judged, dash(Worth(row.Verdicts, op))))
 		}
 	}
 	return tw.Flush()
+}
+
+// dash stands for what is empty.
+func dash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
 }
 
 // column returns an optional column.
@@ -74,8 +83,8 @@ func Rate(row result.Row, op string) string {
 // headlineOperations is how many operations fit in a headline.
 const headlineOperations = 3
 
-// Headline describes a run in one line: the first row's first operations, and
-// the range over the other rows if there are any.
+// Headline describes a run in one line: the first row's first operations, the range over the
+// other rows if there are any, and what the numbers are worth.
 func Headline(s result.Summary) string {
 	rows := Shown(s.Rows)
 	if len(rows) == 0 {
@@ -97,10 +106,12 @@ func Headline(s result.Summary) string {
 			continue // a step of another operation, which has only a latency
 		}
 		low, high, p99 := math.Inf(1), 0.0, 0.0
+		var verdicts []result.RowVerdict
 		for _, row := range s.Rows {
 			if row.Workload != first.Workload || row.Variant != first.Variant || row.Part != first.Part {
 				continue
 			}
+			verdicts = append(verdicts, row.Verdicts...)
 			v := row.Metrics[name].Median
 			low, high = min(low, v), max(high, v)
 			if p := row.Metrics[op+".latency.p99"].Pooled; p != nil {
@@ -114,6 +125,9 @@ func Headline(s result.Summary) string {
 		text += unit
 		if p99 > 0 {
 			text += ", p99 ≤ " + Seconds(p99)
+		}
+		if worth := Worth(verdicts, op); worth != "" {
+			text += " [" + worth + "]"
 		}
 		parts = append(parts, text)
 	}

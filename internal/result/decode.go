@@ -37,6 +37,9 @@ const (
 	maxName       = 253
 	maxMetrics    = 512 // of one trial
 	maxOperations = 16
+	maxVerdicts   = 256 // of one trial
+	// maxSentence is the length of a verdict's sentence, in bytes. Paths can be long.
+	maxSentence = 8 << 10
 	// maxEnvironment bounds an environment's JSON, because the operator keeps one for each
 	// worker in memory.
 	maxEnvironment = 64 << 10
@@ -129,7 +132,7 @@ func DecodeTrial(document []byte, digest string) (*Trial, error) {
 	}
 	err := errors.Join(
 		checkMeasured(d.Outcome, d.Attempt, d.Failure, d.Metrics, d.Operations, d.Histograms),
-		checkParts(d.Parts),
+		checkParts(d.Parts), checkVerdicts(d.Verdicts),
 		checkNames(d.Trial.ID, d.Trial.Workload, d.Trial.Variant, d.Worker.Name, d.Worker.Node, d.Run),
 	)
 	if err != nil {
@@ -210,7 +213,7 @@ func (s *WorkerSummary) check() error {
 			return fmt.Errorf("trial %.64q appears twice", t.ID)
 		}
 		seen[t.ID] = true
-		if err := errors.Join(checkNames(t.ID, t.Workload, t.Variant), checkMeasured(t.Outcome, t.Attempt, t.Failure, t.Metrics, t.Operations, nil), checkPartSummaries(t.Parts)); err != nil {
+		if err := errors.Join(checkNames(t.ID, t.Workload, t.Variant), checkMeasured(t.Outcome, t.Attempt, t.Failure, t.Metrics, t.Operations, nil), checkPartSummaries(t.Parts), checkVerdicts(t.Verdicts)); err != nil {
 			return fmt.Errorf("trial %.64q: %w", t.ID, err)
 		}
 	}
@@ -266,6 +269,31 @@ func checkMeasured(o Outcome, attempt int, f *trial.Failure, m Metrics, operatio
 		}
 	}
 	return errors.Join(checkHistograms(h), f.Bound())
+}
+
+// checkVerdicts bounds what a tenant can upload as verdicts.
+func checkVerdicts(verdicts []Verdict) error {
+	if len(verdicts) > maxVerdicts {
+		return fmt.Errorf("it has %d verdicts, the limit is %d", len(verdicts), maxVerdicts)
+	}
+	for _, v := range verdicts {
+		switch {
+		case v.Effect != Invalidates && v.Effect != Qualifies:
+			return fmt.Errorf("the effect of a verdict is %.64q, expected %s or %s", v.Effect, Invalidates, Qualifies)
+		case !operationPattern.MatchString(v.Name) || v.Operation != "" && !operationPattern.MatchString(v.Operation):
+			return fmt.Errorf("a verdict has the invalid name %.64q or operation %.64q", v.Name, v.Operation)
+		case len(v.Sentence) > maxSentence || len(v.Settle) > maxSentence:
+			return fmt.Errorf("a sentence of verdict %.64q has more than %d bytes", v.Name, maxSentence)
+		case len(v.Evidence) > maxOperations:
+			return fmt.Errorf("verdict %.64q has %d numbers of evidence, the limit is %d", v.Name, len(v.Evidence), maxOperations)
+		}
+		for name, metric := range v.Evidence {
+			if len(name) > maxName || len(metric.Unit) > 32 {
+				return fmt.Errorf("the name or unit of an evidence of verdict %.64q is too long", v.Name)
+			}
+		}
+	}
+	return nil
 }
 
 func checkHistograms(h Histograms) error {

@@ -36,7 +36,7 @@ func (s *WorkerSummary) Has(id string) bool {
 func (s *WorkerSummary) Fold(d *Trial, object Object) {
 	t := TrialSummary{Trial: d.Trial, Outcome: d.Outcome, Attempt: d.Attempt, Object: object, Failure: d.Failure}
 	if d.Outcome == Measured {
-		t.Metrics, t.Operations = d.Metrics, d.Operations
+		t.Metrics, t.Operations, t.Verdicts = d.Metrics, d.Operations, d.Verdicts
 		if d.PartsOnly {
 			t.Metrics, t.Operations = withoutOperations(d.Metrics, d.Operations), nil
 		} else {

@@ -14,9 +14,9 @@ import (
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/device"
-	"storagebench.io/storagebench/internal/observe"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/verdict"
 	"storagebench.io/storagebench/internal/workload"
 	"storagebench.io/storagebench/internal/workload/apart"
 )
@@ -51,7 +51,7 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 	var m *result.Measurement
 	err = w.prepare(ctx, engine, env, d.Trial, index)
 	if err == nil {
-		err = w.withTunables(ctx, tuning, d, target.opened(), func() (err error) { m, err = w.execute(ctx, engine, env, d, index); return err })
+		err = w.withTunables(ctx, tuning, d, func() (err error) { m, err = w.execute(ctx, engine, env, d, index); return err })
 	}
 	d.EndedAt = w.Clock.Now()
 	if ctx.Err() != nil { // an interrupted trial does not count
@@ -62,6 +62,7 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 	}
 	if m != nil {
 		d.Measurement = *m
+		d.Verdicts = verdict.Judge(verdict.Of(d, w.summary.Environment))
 	}
 	d.Outcome = result.Measured
 	if err != nil {
@@ -101,7 +102,9 @@ func (w *worker) prepare(ctx context.Context, engine workload.Engine, env worklo
 	return nil
 }
 
-// execute runs a trial, and reads the counters of the disks below the target before and after.
+// execute runs a trial, and reads the counters of the disks below the target before it, after
+// it, and when all that it left in memory is written. It does the same for every trial,
+// whatever its engine and variant, so that none pays for what the one before it left.
 func (w *worker) execute(ctx context.Context, engine workload.Engine, env workload.Env, d *result.Trial, index int) (*result.Measurement, error) {
 	t := d.Trial
 	expected, _ := engine.Estimate(env.Workload.Config) // 0 if the duration is unknown
@@ -111,34 +114,38 @@ func (w *worker) execute(ctx context.Context, engine workload.Engine, env worklo
 			return nil, env.Unusable(err)
 		}
 	}
+	files := device.Files(env.Dir)
+	watch := w.watch()
+	idle := w.waitForIdle(ctx, watch)
 	limited, cancel := w.limitTrial(ctx, expected.Duration)
 	defer cancel()
 	var m *result.Measurement
 	var err error
-	disks := w.disks()
 	d.StartedAt = w.Clock.Now()
-	before, beforeErr := disks.Read()
-	from := w.Clock.Now()
+	before := watch.Read(w.Clock.Now())
 	used, elapsed := apart.Quietly(func() { m, err = engine.Run(limited, env) })
-	after, afterErr := disks.Read()
-	watched := w.Clock.Now().Sub(from)
+	end := watch.Read(w.Clock.Now())
 	if ctx.Err() == nil && errors.Is(context.Cause(limited), errHangs) {
 		return m, hangs(env, expected.Duration, elapsed, err)
 	}
 	if m == nil || m.Metrics == nil || elapsed <= 0 {
 		return m, err
 	}
+	if err == nil {
+		err = w.drain(ctx, env)
+	}
+	drained := watch.Read(w.Clock.Now())
 	if used -= m.EngineCPU; m.Elapsed > 0 {
 		used, elapsed = m.RunnerCPU, m.Elapsed
 	}
 	m.Metrics.Set("runner.cpu", result.Ratio, max(0, used).Seconds()/elapsed.Seconds())
-	switch unseen := errors.Join(beforeErr, afterErr); {
-	case unseen != nil:
+	if unseen := errors.Join(before.Err, end.Err, drained.Err); unseen != nil {
 		m.Notes = append(m.Notes, "cannot read the counters of the disks below the target: "+unseen.Error())
-	case len(disks.Names) > 0:
-		// The counters also cover the start and the end of the engine's process, which its
-		// own time does not.
-		maps.Copy(m.Metrics, before.Metrics(after, watched.Seconds()))
+	}
+	// The counters also cover the start and the end of the engine's process, which its own
+	// time does not.
+	for _, more := range []result.Metrics{watch.Trial(before, end, drained), watch.Limits(), idle, files} {
+		maps.Copy(m.Metrics, more)
 	}
 	return m, err
 }
@@ -175,17 +182,6 @@ func interruption(err error) string {
 		return i.Detail()
 	}
 	return ""
-}
-
-// disks returns the leaf disks below the target, or none if this node does not show them.
-func (w *worker) disks() observe.Disks {
-	disks := observe.Disks{Root: w.System.Root}
-	if w.summary.Environment != nil {
-		for _, device := range w.summary.Environment.Target.Devices {
-			disks.Names = append(disks.Names, device.Name)
-		}
-	}
-	return disks
 }
 
 // compress returns a tool's output as it is stored. It cuts the output if it is still too

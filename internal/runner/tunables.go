@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
@@ -120,8 +117,14 @@ func (t *tuning) describe(e *result.TargetEnvironment) {
 
 // withTunables sets the tunables of a trial's variant, calls run, and restores them. It
 // records in the document what it did, even if run fails.
-func (w *worker) withTunables(ctx context.Context, t *tuning, d *result.Trial, dir *os.File, run func() error) (err error) {
-	if t == nil || len(t.assignments[d.Trial.Variant]) == 0 {
+func (w *worker) withTunables(ctx context.Context, t *tuning, d *result.Trial, run func() error) (err error) {
+	if t == nil {
+		return run()
+	}
+	if len(t.assignments[d.Trial.Variant]) == 0 {
+		if err := w.wait(ctx); err != nil {
+			return err
+		}
 		return run()
 	}
 	changes, err := t.journal.Apply(ctx, t.owner, t.assignments[d.Trial.Variant])
@@ -143,25 +146,21 @@ func (w *worker) withTunables(ctx context.Context, t *tuning, d *result.Trial, d
 			err = errors.Join(restoreErr, err)
 		}
 	}()
+	if err := w.wait(ctx); err != nil {
+		return err
+	}
+	return run()
+}
+
+// wait waits until the storage has settled after a change, or until ctx ends. A control waits
+// as well, so that trials differ in their settings only.
+func (w *worker) wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-w.Clock.After(settle):
+		return nil
 	}
-	err = run()
-	if dir != nil && err == nil {
-		err = drain(dir)
-	}
-	return err
-}
-
-// drain writes what a trial left in memory to the disk, before the next trial runs with
-// other settings.
-func drain(dir *os.File) error {
-	if err := unix.Syncfs(int(dir.Fd())); err != nil {
-		return fmt.Errorf("runner: syncfs %s: %w", dir.Name(), err)
-	}
-	return nil
 }
 
 // restore restores the settings in the journal. If d is not nil, it records there what became

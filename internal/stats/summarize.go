@@ -23,6 +23,7 @@ const (
 	maxRowMetrics   = 200_000
 	maxBuckets      = 500_000
 	maxEnvironments = 16 << 20 // bytes of JSON
+	maxVerdicts     = 4 << 20  // bytes of what verdicts say
 )
 
 // Fold builds a run's summary from its workers' summaries, one at a time. It keeps only a
@@ -35,6 +36,7 @@ type Fold struct {
 	metrics      int
 	buckets      int
 	environments int
+	verdicts     int
 }
 
 // part is what Fold keeps of a worker's summary.
@@ -82,25 +84,26 @@ func (f *Fold) Add(w *result.WorkerSummary) error {
 		metrics = p.metrics()
 	}
 	if f.metrics+metrics > maxRowMetrics {
-		return fmt.Errorf("stats: worker %s: the run's summary would have more than the limit of %d metrics", worker.Name, maxRowMetrics)
+		return fmt.Errorf("stats: worker %s: the run's summary would have more than the limit of %d metrics and verdicts", worker.Name, maxRowMetrics)
 	}
 	f.metrics += metrics
 	for i := range p.rows {
 		f.omitHistograms(&p.rows[i])
+		f.shortenVerdicts(&p.rows[i])
 	}
 	p.environment = f.addEnvironment(w.Environment)
 	f.parts[worker.Name] = p
 	return nil
 }
 
-// metrics counts the metrics of rows and comparisons.
+// metrics counts the metrics and verdicts of rows and comparisons.
 func (p *part) metrics() int {
 	n := 0
 	for _, c := range p.comparisons {
 		n += len(c.Metrics)
 	}
 	for _, r := range p.rows {
-		n += len(r.Metrics)
+		n += len(r.Metrics) + len(r.Verdicts)
 	}
 	return n
 }
@@ -234,6 +237,7 @@ func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.Worke
 		// A trial may lack a metric of an operation that was too fast to
 		// measure.
 		row.Operations = union(row.Operations, t.Operations)
+		row.Verdicts = addVerdicts(row.Verdicts, t.Verdicts)
 		for name, m := range t.Metrics {
 			values[name] = append(values[name], m.Value)
 			units[name] = m.Unit
@@ -247,6 +251,7 @@ func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.Worke
 			row.Histograms.Merge(pool.Histograms)
 		}
 	}
+	sortVerdicts(row.Verdicts)
 	for name, vs := range values {
 		row.Metrics[name] = estimate(name, units[name], vs, row.Histograms)
 	}

@@ -1,6 +1,8 @@
 package status
 
 import (
+	"slices"
+
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
@@ -35,6 +37,16 @@ func Rows(status v1alpha1.StorageBenchmarkStatus) []result.Row {
 				}
 			}
 		}
+		for _, v := range s.Verdicts {
+			verdict := result.Verdict{Name: v.Name, Effect: result.Effect(v.Effect), Sentence: v.Message}
+			if len(v.Operations) == 0 {
+				row.Verdicts = append(row.Verdicts, result.RowVerdict{Verdict: verdict, Trials: int(v.Trials)})
+			}
+			for _, op := range v.Operations {
+				verdict.Operation = op
+				row.Verdicts = append(row.Verdicts, result.RowVerdict{Verdict: verdict, Trials: int(v.Trials)})
+			}
+		}
 		rows = append(rows, row)
 	}
 	return rows
@@ -45,7 +57,7 @@ func Comparisons(status v1alpha1.StorageBenchmarkStatus) []result.Comparison {
 	var all []result.Comparison
 	for _, row := range status.Comparisons {
 		c := result.Comparison{
-			Target: row.Target, Workload: row.Workload, Part: row.Part, Node: row.Node, Variant: row.Variant,
+			Target: row.Target, Workload: row.Workload, Part: row.Part, Node: row.Node, Variant: row.Variant, Control: control(status, row),
 			Metrics: map[string]result.Change{},
 		}
 		for _, m := range row.Changes {
@@ -62,4 +74,21 @@ func Comparisons(status v1alpha1.StorageBenchmarkStatus) []result.Comparison {
 		all = append(all, c)
 	}
 	return all
+}
+
+// control returns the variant that a comparison's variant is compared with: the one that is
+// itself compared with none. A status does not name it.
+func control(status v1alpha1.StorageBenchmarkStatus, c v1alpha1.ComparisonRow) string {
+	same := func(target, workload, node string) bool {
+		return target == c.Target && workload == c.Workload && node == c.Node
+	}
+	for _, row := range status.Summary {
+		compared := slices.ContainsFunc(status.Comparisons, func(o v1alpha1.ComparisonRow) bool {
+			return same(o.Target, o.Workload, o.Node) && o.Variant == row.Variant
+		})
+		if same(row.Target, row.Workload, row.Node) && !compared {
+			return row.Variant
+		}
+	}
+	return ""
 }

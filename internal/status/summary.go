@@ -13,8 +13,9 @@ import (
 	"storagebench.io/storagebench/internal/result"
 )
 
-// MaxRows is the number of rows in a status: about 1 KiB each, 5 KiB at most, which is far
-// below etcd's limit for an object. It is also the limit in the API's schema.
+// MaxRows is the number of rows in a status: about 1 KiB each, 5 KiB at most without their
+// verdicts, which is far below etcd's limit for an object. It is also the limit in the API's
+// schema.
 const MaxRows = 64
 
 // MaxOperations is the number of operations of a row in a status.
@@ -24,6 +25,7 @@ const MaxOperations = 16
 func Summary(status *v1alpha1.StorageBenchmarkStatus, s result.Summary) {
 	status.Headline = Shorten(report.Headline(s), 256)
 	status.Summary = nil
+	room := verdictBytes
 	rows := report.Shown(s.Rows)
 	status.SummaryOmitted = int32(max(len(rows)-MaxRows, 0))
 	for _, row := range rows[:min(len(rows), MaxRows)] {
@@ -38,12 +40,41 @@ func Summary(status *v1alpha1.StorageBenchmarkStatus, s result.Summary) {
 				Latency:   latency(row, op),
 			})
 		}
+		out.Verdicts = verdicts(row, &room)
 		status.Summary = append(status.Summary, out)
 	}
 	status.Comparisons = nil
 	for _, c := range s.Comparisons[:min(len(s.Comparisons), MaxRows)] {
 		status.Comparisons = append(status.Comparisons, comparison(c))
 	}
+}
+
+// MaxVerdicts is the number of verdicts of a row in a status, and verdictBytes what those of all
+// rows may say together. Without it a forged summary could fill an object of etcd.
+const (
+	MaxVerdicts  = 8
+	verdictBytes = 192 << 10
+)
+
+// verdicts returns those of a row, and takes what they say from room. If there is no room, it
+// returns their names only, as if they were about all operations.
+func verdicts(row result.Row, room *int) []v1alpha1.VerdictSummary {
+	var out []v1alpha1.VerdictSummary
+	all := report.Verdicts(row)
+	for _, v := range all[:min(len(all), MaxVerdicts)] {
+		s := v1alpha1.VerdictSummary{Name: v.Name, Effect: string(v.Effect), Trials: int32(v.Trials)}
+		operations, message := v.Operations[:min(len(v.Operations), MaxOperations)], Shorten(v.Sentence, 320)
+		size := len(message)
+		for _, op := range operations {
+			size += len(op) + len(`"",`)
+		}
+		if size <= *room {
+			*room -= size
+			s.Operations, s.Message = operations, message
+		}
+		out = append(out, s)
+	}
+	return out
 }
 
 // MaxChanges is the number of metrics of a comparison in a status.

@@ -79,7 +79,7 @@ func TestANodeDiesInMidRunOfABenchmarkOfTwoNodesWithSettingsChanged(t *testing.T
 	b := l.benchmark("two", func(s *v1alpha1.StorageBenchmarkSpec) {
 		tuned(device, 2)(s)
 		s.Placement.Nodes = new(intstr.FromString(v1alpha1.AllNodes))
-		s.Timeout = &metav1.Duration{Duration: 100 * time.Second}
+		s.Timeout = &metav1.Duration{Duration: 150 * time.Second}
 	})
 	l.changed(device, before)
 	if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); err != nil {

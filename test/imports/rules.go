@@ -46,10 +46,11 @@ var Rules = []Rule{
 	{Path: "internal/jobspec", Own: []string{"internal/trial"}, Foreign: kubernetesTypes, Pure: true},
 	{Path: "internal/progress", Pure: true, Bare: true},
 	{Path: "internal/stats", Own: []string{"internal/trial", "internal/result", "internal/histogram"}, Pure: true, Bare: true},
+	{Path: "internal/verdict", Own: []string{"internal/result"}, Pure: true, Bare: true},
 	{Path: "internal/report", Own: []string{"internal/result"}, Pure: true, Bare: true},
 	{
 		Path: "internal/importer",
-		Own:  []string{"internal/suggest", "internal/trial", "internal/result", "internal/stats", "internal/workload/fio", "internal/workload/bonnie", "internal/workload/iozone"},
+		Own:  []string{"internal/suggest", "internal/trial", "internal/result", "internal/stats", "internal/verdict", "internal/workload/fio", "internal/workload/bonnie", "internal/workload/iozone"},
 		Pure: true, Bare: true,
 	},
 	{Path: "internal/compare", Own: []string{"internal/result", "internal/report", "internal/suggest"}, Pure: true, Bare: true},
@@ -120,7 +121,7 @@ var Rules = []Rule{
 	{Path: "internal/runner/journal", Own: []string{"internal/tunable", "internal/trial"}, Foreign: system, Bare: true},
 	{
 		Path:    "internal/runner",
-		Own:     []string{"internal/workload", "internal/workload/apart", "internal/nofollow", "internal/device", "internal/environment", "internal/observe", "internal/tunable", "internal/runner/journal", "internal/store", "internal/store/dir", "internal/trial", "internal/result"},
+		Own:     []string{"internal/workload", "internal/workload/apart", "internal/nofollow", "internal/device", "internal/environment", "internal/observe", "internal/tunable", "internal/runner/journal", "internal/store", "internal/store/dir", "internal/trial", "internal/result", "internal/verdict"},
 		Foreign: append([]string{"github.com/cenkalti/backoff/v5", "github.com/klauspost/compress/zstd"}, system...),
 		Bare:    true,
 	},

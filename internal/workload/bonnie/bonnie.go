@@ -106,6 +106,7 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 		*m = tables[0].Measurement
 	}
 	m.Seed, m.Command, m.RawOutput, m.Stderr = env.Seed(), r.Argv, r.Stdout, r.Stderr
+	moved(m, size)
 	m.DirectIO = &result.DirectIO{Effective: result.Buffered, Evidence: "bonnie++ reads and writes through the page cache, and ends each of its tests with fsync"}
 	m.Notes = append(m.Notes, e.cached(size)...)
 	if err := diagnose(env, r, c.Files*filesUnit); err != nil {
@@ -118,6 +119,28 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 		return m, &trial.Failure{Class: reason.WorkloadFailed, Field: env.Field("bonnie.size"), Message: "every test took less than 0.5 s, for which bonnie++ gives no rate", Remedy: "raise size, and files", Workload: env.Workload.Name}
 	}
 	return m, nil
+}
+
+// moved adds what the tests of a file of so many bytes read and wrote together, as far as
+// bonnie++ measured them. It shows whether the disks took part in it.
+func moved(m *result.Measurement, size uint64) {
+	var read, written uint64
+	for _, operation := range m.Operations {
+		switch operation {
+		case "read", "read.char":
+			read += size
+		case "write", "write.char":
+			written += size
+		case "rewrite":
+			read, written = read+size, written+size
+		}
+	}
+	if read > 0 {
+		m.Metrics.Set("tests.read.bytes", result.Bytes, float64(read))
+	}
+	if written > 0 {
+		m.Metrics.Set("tests.write.bytes", result.Bytes, float64(written))
+	}
 }
 
 // arguments of bonnie++, which runs in the directory that it shall write to.

@@ -163,6 +163,7 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 		return nil, ctx.Err()
 	}
 	m := cells.measurement()
+	cells.tests(m.Metrics)
 	m.DirectIO = direct
 	b.record(&m)
 	m.Notes = append(m.Notes, c.cached(e.memory())...)

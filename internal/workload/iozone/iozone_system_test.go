@@ -65,7 +65,7 @@ func TestFioMeasuresTheWholeMatrix(t *testing.T) {
 func TestOnlyWhatWasAskedForIsReported(t *testing.T) {
 	env := newEnv(t, t.TempDir(), `{"fileSizes":["32Mi"],"recordSizes":["64Ki"],"tests":["Reread"],"tool":"Fio","includeFlush":false}`)
 	m, err := withFio.Run(t.Context(), env)
-	if err != nil || len(m.Metrics) != 2 || m.Metrics["reread.32MiB.64KiB.bandwidth"].Value <= 0 || !slices.Equal(m.Operations, []string{"reread"}) {
+	if err != nil || len(m.Metrics) != 3 || m.Metrics["reread.32MiB.64KiB.bandwidth"].Value <= 0 || !slices.Equal(m.Operations, []string{"reread"}) {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	if slices.ContainsFunc(m.Notes, func(n string) bool { return strings.Contains(n, "not installed") }) || !slices.Contains(m.Notes, noFlush) {

@@ -180,6 +180,12 @@ func TestIozoneMeasuresWhereItIsInstalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for name, want := range map[string]float64{"tests.read.bytes": 5 << 20, "tests.write.bytes": 5 << 20} {
+		if got := m.Metrics[name].Value; got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+		delete(m.Metrics, name)
+	}
 	wantMetrics(t, "fake", m.Metrics, map[string]float64{
 		"read.1MiB.4KiB": 1027 * k, "read.2MiB.4KiB": 2051 * k, "read.2MiB.2MiB": 2051 * k, "read": 2051 * k,
 		"random.write.1MiB.4KiB": 4 * k, "random.write.2MiB.4KiB": 4 * k, "random.write.2MiB.2MiB": 2048 * k, "random.write": 2048 * k,

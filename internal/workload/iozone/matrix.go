@@ -64,6 +64,24 @@ func (m matrix) measurement() result.Measurement {
 	return out
 }
 
+// tests adds what all tests together read and wrote at least: each of them goes once through
+// its file. It shows whether the disks took part in it.
+func (m matrix) tests(metrics result.Metrics) {
+	moved := map[string]uint64{}
+	for operation, cells := range m {
+		name := "write"
+		if strings.HasSuffix(operation, "read") {
+			name = "read"
+		}
+		for at := range cells {
+			moved[name] += at.file
+		}
+	}
+	for name, n := range moved {
+		metrics.Set("tests."+name+".bytes", result.Bytes, float64(n))
+	}
+}
+
 // sizeName writes a size so that no other has the same name: with the largest unit that
 // divides it.
 func sizeName(n uint64) string {

@@ -57,13 +57,7 @@ func (d Disks) Read() (Counters, error) {
 // Metrics returns what the disks did between c and later, which was read so many
 // seconds after c. An await is absent if there was no I/O of its kind.
 func (c Counters) Metrics(later Counters, seconds float64) result.Metrics {
-	// A counter went backwards if the disk was replaced by another one.
-	delta := func(i int) float64 {
-		if later[i] < c[i] {
-			return 0
-		}
-		return float64(later[i] - c[i])
-	}
+	delta := func(i int) float64 { return c.delta(later, i) }
 	m := result.Metrics{}
 	operation := func(name string, ios, sectors, ticks int) {
 		m.Set("device."+name+".count", result.Count, delta(ios))
@@ -81,4 +75,13 @@ func (c Counters) Metrics(later Counters, seconds float64) result.Metrics {
 		m.Set("device.queue.depth", result.Count, delta(weightedTicks)/1e3/seconds)
 	}
 	return m
+}
+
+// delta is how far a counter went until later. It went backwards if the disk was replaced by
+// another one; that counts as nothing.
+func (c Counters) delta(later Counters, i int) float64 {
+	if later[i] < c[i] {
+		return 0
+	}
+	return float64(later[i] - c[i])
 }

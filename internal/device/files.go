@@ -1,0 +1,81 @@
+package device
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"storagebench.io/storagebench/internal/result"
+)
+
+// maxFiles is how many files Files looks at. A directory with more is not judged.
+const maxFiles = 1000
+
+// Files returns how large the files in a directory are together (files.bytes), and which share
+// of them was never written (files.thin): reading holes and unwritten extents needs no I/O.
+// It returns nothing for a directory without files, or with too many, and for a file system
+// that does not tell.
+func Files(dir string) result.Metrics {
+	if dir == "" {
+		return nil
+	}
+	var size, data int64
+	count := 0
+	errTooMany := errors.New("too many files")
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = root.Close() }() // it was only read
+	err = fs.WalkDir(root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		if count++; count > maxFiles {
+			return errTooMany
+		}
+		all, written, err := written(root, path)
+		size, data = size+all, data+written
+		return err
+	})
+	if err != nil || size == 0 {
+		return nil
+	}
+	m := result.Metrics{}
+	m.Set("files.bytes", result.Bytes, float64(size))
+	m.Set("files.thin", result.Ratio, 1-float64(data)/float64(size))
+	return m
+}
+
+// written returns a file's size, and how much of it holds data.
+func written(root *os.Root, path string) (size, data int64, err error) {
+	// It may have been replaced since it was listed: root follows no link out of the directory,
+	// and a pipe is not waited for.
+	f, err := root.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	info, err := f.Stat()
+	if err != nil {
+		return 0, 0, err
+	}
+	size = info.Size()
+	for at := int64(0); at < size; {
+		begin, err := unix.Seek(int(f.Fd()), at, unix.SEEK_DATA)
+		if errors.Is(err, unix.ENXIO) {
+			return size, data, nil // a hole up to the end
+		}
+		if err != nil {
+			return size, data, err
+		}
+		end, err := unix.Seek(int(f.Fd()), begin, unix.SEEK_HOLE)
+		if err != nil {
+			return size, data, err
+		}
+		data, at = data+end-begin, end
+	}
+	return size, min(data, size), nil
+}

@@ -1,0 +1,121 @@
+package observe
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"storagebench.io/storagebench/internal/result"
+)
+
+// Watch says what is read at a moment.
+type Watch struct {
+	// Root is / or, in tests, a directory with procfs and sysfs trees.
+	Root string
+	// Target are the leaf disks of the target, as names in /sys/block.
+	Target []string
+	// Below are the leaf disks below the target's loop devices.
+	Below []string
+	// Others are all other disks of the machine. They are watched if the file of one of the
+	// target's loop devices is out of sight: it is on one of them, or in memory.
+	Others []string
+	// Pool is the ZFS pool of the target; empty: none.
+	Pool string
+}
+
+// Moment is what the kernel had counted at a moment.
+type Moment struct {
+	At time.Time
+	// target, below and others are the counters of the disks in Watch.
+	target, below, others Counters
+	// throttled is for how long the CPU quota of this process's cgroups has stopped it.
+	throttled time.Duration
+	zfs       zfsCounters
+	// Err says why the target's disks could not be read.
+	Err error
+}
+
+// Read reads everything that w names.
+func (w Watch) Read(now time.Time) Moment {
+	m := Moment{At: now}
+	m.target, m.Err = Disks{Root: w.Root, Names: w.Target}.Read()
+	// What is below a target, and ZFS, only adds to what is known of it.
+	m.below, _ = Disks{Root: w.Root, Names: w.Below}.Read()
+	m.others, _ = Disks{Root: w.Root, Names: w.Others}.Read()
+	m.throttled = throttled(w.Root)
+	if w.Pool != "" {
+		m.zfs = readZFS(w.Root, w.Pool)
+	}
+	return m
+}
+
+// Trial returns what happened between the moments of a trial: before it, at its end, and when
+// all that it had left in memory was written.
+func (w Watch) Trial(before, end, drained Moment) result.Metrics {
+	m := result.Metrics{}
+	seconds := end.At.Sub(before.At).Seconds()
+	if len(w.Target) > 0 && before.Err == nil && end.Err == nil {
+		m = before.target.Metrics(end.target, seconds)
+		m.Set("device.seconds", result.Seconds, seconds)
+		if drained.Err == nil {
+			m.Set("device.drain.bytes", result.Bytes, end.target.delta(drained.target, writeSectors)*sector)
+		}
+	}
+	for _, group := range []struct {
+		name                   string
+		disks                  []string
+		before, ended, drained Counters
+	}{
+		{"below", w.Below, before.below, end.below, drained.below},
+		{"others", w.Others, before.others, end.others, drained.others},
+	} {
+		if len(group.disks) == 0 {
+			continue
+		}
+		m.Set(group.name+".read.bytes", result.Bytes, group.before.delta(group.ended, readSectors)*sector)
+		m.Set(group.name+".write.bytes", result.Bytes, group.before.delta(group.ended, writeSectors)*sector)
+		m.Set(group.name+".drain.bytes", result.Bytes, group.ended.delta(group.drained, writeSectors)*sector)
+	}
+	if seconds > 0 {
+		m.Set("cpu.throttled", result.Ratio, max(0, end.throttled-before.throttled).Seconds()/seconds)
+	}
+	end.zfs.since(before.zfs, m)
+	return m
+}
+
+// Idle returns what the target's disks did between two moments in which no workload ran.
+func (w Watch) Idle(from, to Moment) result.Metrics {
+	m := result.Metrics{}
+	seconds := to.At.Sub(from.At).Seconds()
+	if len(w.Target) == 0 || from.Err != nil || to.Err != nil || seconds <= 0 {
+		return m
+	}
+	m.Set("background.read.bytes", result.BytesPerSecond, from.target.delta(to.target, readSectors)*sector/seconds)
+	m.Set("background.write.bytes", result.BytesPerSecond, from.target.delta(to.target, writeSectors)*sector/seconds)
+	return m
+}
+
+// Busy reports whether the target's disks did anything between two moments.
+func (w Watch) Busy(from, to Moment) bool {
+	return from.target.delta(to.target, readSectors)+from.target.delta(to.target, writeSectors) > 0
+}
+
+// PhysicalDisks returns the disks of the machine that are not made of others, and are not in
+// memory, without those in except.
+func PhysicalDisks(root string, except []string) []string {
+	entries, err := os.ReadDir(filepath.Join("/", root, "sys/block"))
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, entry := range entries {
+		name := entry.Name()
+		virtual := slices.ContainsFunc([]string{"loop", "ram", "zram", "dm-", "md", "zd", "nullb"}, func(p string) bool { return strings.HasPrefix(name, p) })
+		if !virtual && !slices.Contains(except, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}

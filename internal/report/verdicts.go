@@ -1,0 +1,129 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"storagebench.io/storagebench/internal/result"
+)
+
+// Verdict is a verdict on a row for all operations that have it for the same reason.
+type Verdict struct {
+	result.RowVerdict
+	// Operations that it is about; empty: all.
+	Operations []string
+}
+
+// Verdicts returns the verdicts of a row, those that invalidate first. Operations that have
+// one for the same reason share it.
+func Verdicts(row result.Row) []Verdict {
+	var out []Verdict
+	for _, v := range row.Verdicts {
+		i := slices.IndexFunc(out, func(o Verdict) bool { return o.Name == v.Name && o.Effect == v.Effect && o.Sentence == v.Sentence })
+		if i < 0 {
+			i = len(out)
+			out = append(out, Verdict{RowVerdict: v})
+		}
+		if v.Operation != "" {
+			out[i].Operations = append(out[i].Operations, v.Operation)
+		}
+		out[i].Trials = max(out[i].Trials, v.Trials)
+	}
+	return out
+}
+
+// verdictsOn returns the names of the verdicts on an operation that have an effect.
+func verdictsOn(verdicts []result.RowVerdict, op string, effect result.Effect) []string {
+	var names []string
+	for _, v := range verdicts {
+		if v.About(op) && v.Effect == effect && !slices.Contains(names, v.Name) {
+			names = append(names, v.Name)
+		}
+	}
+	return names
+}
+
+// Worth describes in a few words what the numbers of an operation are worth: "invalid:
+// FromMemory", "qualified: Throttled", or nothing if there is nothing to say.
+func Worth(verdicts []result.RowVerdict, op string) string {
+	var parts []string
+	if names := verdictsOn(verdicts, op, result.Invalidates); len(names) > 0 {
+		parts = append(parts, "invalid: "+strings.Join(names, ", "))
+	}
+	if names := verdictsOn(verdicts, op, result.Qualifies); len(names) > 0 {
+		parts = append(parts, "qualified: "+strings.Join(names, ", "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Invalid returns the names of the verdicts that make a metric of a row worthless.
+func Invalid(row result.Row, metric string) []string {
+	return verdictsOn(row.Verdicts, operationOf(row, metric), result.Invalidates)
+}
+
+// operationOf returns the operation that a metric is about, or "" if it is about the whole
+// trial.
+func operationOf(row result.Row, metric string) string {
+	longest := ""
+	for _, op := range Operations(row) {
+		if strings.HasPrefix(metric, op+".") && len(op) > len(longest) {
+			longest = op
+		}
+	}
+	return longest
+}
+
+// WriteVerdicts writes a line for each verdict, and what would settle it. Rows that have one
+// for the same reason share it.
+func WriteVerdicts(w io.Writer, s result.Summary) error {
+	type line struct {
+		Verdict
+		where []string
+	}
+	var lines []line
+	for _, row := range s.Rows {
+		for _, v := range Verdicts(row) {
+			i := slices.IndexFunc(lines, func(l line) bool {
+				return l.Name == v.Name && l.Effect == v.Effect && l.Sentence == v.Sentence && slices.Equal(l.Operations, v.Operations)
+			})
+			if i < 0 {
+				i = len(lines)
+				lines = append(lines, line{Verdict: v})
+			}
+			lines[i].where = append(lines[i].where, place(row, v))
+		}
+	}
+	for i, l := range lines {
+		if i == 0 {
+			fmt.Fprintln(w)
+		}
+		const most = 3
+		where := l.where
+		if more := len(where) - most; more > 0 {
+			where = append(slices.Clone(where[:most]), fmt.Sprintf("%d more", more))
+		}
+		text := fmt.Sprintf("%s %s (%s): %s", l.Name, strings.ToLower(string(l.Effect)), strings.Join(where, "; "), l.Sentence)
+		if l.Settle != "" {
+			text += " " + l.Settle
+		}
+		if _, err := fmt.Fprintln(w, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// place names the row and the operations of a verdict, and how many of the trials have it.
+func place(row result.Row, v Verdict) string {
+	text := row.Target + "/" + row.Workload
+	if row.Variant != "" {
+		text += "." + row.Variant
+	}
+	text += "/" + row.Node
+	if len(v.Operations) > 0 {
+		text += " " + strings.Join(v.Operations, ", ")
+	}
+	return text + fmt.Sprintf(", %d of %d", v.Trials, row.N)
+}

@@ -1,0 +1,81 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"storagebench.io/storagebench/internal/result"
+)
+
+// judged is a run with a control that memory answered, and a variant that a limit holds back.
+func judged() result.Summary {
+	row := func(variant string, verdicts ...result.RowVerdict) result.Row {
+		return result.Row{
+			Target: "fast", Workload: "oltp", Variant: variant, Node: "a", N: 6, Operations: []string{"read", "write"}, Verdicts: verdicts,
+			Metrics: map[string]result.Estimate{
+				"read.iops":  {Unit: result.PerSecond, N: 6, Median: 1000},
+				"write.iops": {Unit: result.PerSecond, N: 6, Median: 10},
+			},
+		}
+	}
+	memory := result.Verdict{Name: "FromMemory", Effect: result.Invalidates, Operation: "read", Sentence: "90 % came from memory.", Settle: "Use direct=1."}
+	limit := result.Verdict{Name: "Throttled", Effect: result.Qualifies, Sentence: "A limit decides."}
+	return result.Summary{
+		Rows: []result.Row{row("plain", result.RowVerdict{Verdict: memory, Trials: 5}), row("slow", result.RowVerdict{Verdict: limit, Trials: 6})},
+		Comparisons: []result.Comparison{{
+			Target: "fast", Workload: "oltp", Node: "a", Variant: "slow", Control: "plain", Operations: []string{"read", "write"},
+			Metrics: map[string]result.Change{"read.iops": {Unit: result.PerSecond, Pairs: 6, Control: 1000, Variant: 1000}, "write.iops": {Unit: result.PerSecond, Pairs: 6}},
+		}},
+	}
+}
+
+// Wherever a number goes, what it is worth goes with it, and other numbers are left alone.
+func TestVerdictsGoWhereTheNumberGoes(t *testing.T) {
+	s := judged()
+	for name, c := range map[string]struct {
+		write func(*strings.Builder) error
+		want  []string // a word for each line after the header, "" where no verdict may stand
+	}{
+		"table":       {func(b *strings.Builder) error { return Table(b, s) }, []string{"invalid: FromMemory", "-", "qualified: Throttled", "qualified: Throttled"}},
+		"comparisons": {func(b *strings.Builder) error { return Comparisons(b, s) }, []string{"", "control invalid: FromMemory", "-"}},
+		"sentences": {func(b *strings.Builder) error { return WriteVerdicts(b, s) }, []string{
+			"FromMemory invalidates (fast/oltp.plain/a read, 5 of 6): 90 % came from memory. Use direct=1.",
+			"Throttled qualifies (fast/oltp.slow/a, 6 of 6): A limit decides.",
+		}},
+	} {
+		var text strings.Builder
+		if err := c.write(&text); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")[1:]
+		if len(lines) != len(c.want) {
+			t.Errorf("%s: %d lines:\n%s", name, len(lines), text.String())
+			continue
+		}
+		for i, line := range lines {
+			if !strings.HasSuffix(line, c.want[i]) {
+				t.Errorf("%s, line %d: want %q at the end of %q", name, i, c.want[i], line)
+			}
+		}
+	}
+	if got, want := Headline(s), "oltp: read 1.00k IOPS [invalid: FromMemory]; write 10.0 IOPS"; got != want {
+		t.Errorf("headline %q, want %q", got, want)
+	}
+	s.Rows[0].Verdicts, s.Rows[1].Verdicts = nil, nil
+	var text strings.Builder
+	if err := Table(&text, s); err != nil || strings.Contains(text.String(), "VERDICT") {
+		t.Errorf("a table without verdicts has a column for them (%v):\n%s", err, text.String())
+	}
+}
+
+func TestOperationsWithOneReasonShareALine(t *testing.T) {
+	v := result.Verdict{Name: "FromMemory", Effect: result.Invalidates, Sentence: "All of it."}
+	read, write := v, v
+	read.Operation, write.Operation = "read", "write"
+	other := write
+	other.Effect = result.Qualifies
+	got := Verdicts(result.Row{Verdicts: []result.RowVerdict{{Verdict: read, Trials: 2}, {Verdict: write, Trials: 3}, {Verdict: other, Trials: 1}}})
+	if len(got) != 2 || strings.Join(got[0].Operations, " ") != "read write" || got[0].Trials != 3 || len(got[1].Operations) != 1 {
+		t.Errorf("%+v", got)
+	}
+}

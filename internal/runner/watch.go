@@ -1,0 +1,130 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/observe"
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload"
+	"storagebench.io/storagebench/internal/workload/apart"
+)
+
+// watch returns what to read of the kernel before and after each trial.
+func (w *worker) watch() observe.Watch {
+	out := observe.Watch{Root: w.System.Root}
+	if w.summary.Environment == nil {
+		return out
+	}
+	target := w.summary.Environment.Target
+	for _, device := range target.Devices {
+		out.Target = append(out.Target, device.Name)
+	}
+	loops := false
+	for _, layer := range target.Layers {
+		loops = loops || layer.Kind == result.LoopLayer
+	}
+	if loops {
+		out.Below = belowLoops(target.Layers)
+		if len(out.Below) == 0 {
+			out.Others = observe.PhysicalDisks(w.System.Root, out.Target)
+		}
+	}
+	if target.FilesystemType == "zfs" {
+		out.Pool, _, _ = strings.Cut(target.MountSource, "/")
+	}
+	return out
+}
+
+// belowLoops returns the disks at the bottom of a stack, below its loop devices.
+func belowLoops(layers []result.Layer) []string {
+	var disks []string
+	for _, leaf := range result.Leaves(layers) {
+		if leaf.Kind == result.DiskLayer && leaf.IOStats {
+			disks = append(disks, leaf.ID)
+		}
+	}
+	return disks
+}
+
+const (
+	// idleWindow is how long the disks are watched before a trial.
+	idleWindow = 250 * time.Millisecond
+	// idleWindows is how often, until the disks are idle. Some never are.
+	idleWindows = 6
+)
+
+// waitForIdle waits until the target's disks are idle, for a moment, and returns what they
+// still did at last.
+func (w *worker) waitForIdle(ctx context.Context, watch observe.Watch) result.Metrics {
+	if len(watch.Target) == 0 {
+		return nil
+	}
+	var idle result.Metrics
+	for range idleWindows {
+		from := watch.Read(w.Clock.Now())
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-w.Clock.After(idleWindow):
+		}
+		to := watch.Read(w.Clock.Now())
+		idle = watch.Idle(from, to)
+		if !watch.Busy(from, to) {
+			break
+		}
+	}
+	return idle
+}
+
+// drain writes what a trial left in memory to the disk, so that the next trial does not pay
+// for it. The kernel can keep it waiting for ever, if the storage does not answer.
+func (w *worker) drain(ctx context.Context, env workload.Env) error {
+	limit := cmp.Or(w.TrialGrace, trialGrace)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errHangs)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- syncTarget(env) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		if !errors.Is(context.Cause(ctx), errHangs) {
+			return ctx.Err()
+		}
+		return &trial.Failure{
+			Class: reason.WorkloadFailed, Field: env.Field(env.Workload.Engine), Workload: env.Workload.Name, Err: apart.ErrStuck,
+			Message: fmt.Sprintf("writing what the trial had left in memory did not end within %s", limit),
+			Remedy:  "check whether the storage still answers",
+		}
+	}
+}
+
+// syncTarget syncs the target's file system, or its device.
+func syncTarget(env workload.Env) error {
+	path, sync := env.Dir, unix.Syncfs
+	if env.Device != "" {
+		path, sync = env.Device, unix.Fsync
+	}
+	f := env.Opened
+	if f == nil || env.Device != "" {
+		var err error
+		if f, err = os.Open(path); err != nil {
+			return fmt.Errorf("runner: %w", err)
+		}
+		defer func() { _ = f.Close() }() // it was only synced
+	}
+	if err := sync(int(f.Fd())); err != nil && !errors.Is(err, unix.EINVAL) {
+		return fmt.Errorf("runner: sync %s: %w", path, err)
+	}
+	return nil
+}

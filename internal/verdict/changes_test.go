@@ -1,0 +1,146 @@
+package verdict
+
+import (
+	"storagebench.io/storagebench/internal/histogram"
+	"storagebench.io/storagebench/internal/result"
+)
+
+// What follows changes a world in which everything is honest.
+
+// set changes metrics: name and value of each.
+func (f *Facts) set(parts ...any) {
+	for i := 0; i < len(parts); i += 2 {
+		f.Measurement.Metrics.Set(parts[i].(string), "", parts[i+1].(float64))
+	}
+}
+
+// scale multiplies metrics: name and factor of each.
+func (f *Facts) scale(parts ...any) {
+	for i := 0; i < len(parts); i += 2 {
+		name := parts[i].(string)
+		f.set(name, f.value(name)*parts[i+1].(float64))
+	}
+}
+
+func setting(parts ...any) func(*Facts) { return func(f *Facts) { f.set(parts...) } }
+func scaling(parts ...any) func(*Facts) { return func(f *Facts) { f.scale(parts...) } }
+
+// both makes several changes.
+func both(changes ...func(*Facts)) func(*Facts) {
+	return func(f *Facts) {
+		for _, change := range changes {
+			change(f)
+		}
+	}
+}
+
+func input(text string) func(*Facts) {
+	return func(f *Facts) { f.Measurement.Input = "[j]\n" + text + "\n" }
+}
+func options(text string) func(*Facts) {
+	return func(f *Facts) { f.Target.Layers[0].Options = "rw," + text }
+}
+
+func buffered(f *Facts) {
+	f.Measurement.DirectIO = &result.DirectIO{Effective: result.Buffered, Evidence: "direct is not set"}
+}
+
+// blind makes a world whose kernel counts nothing.
+func blind(f *Facts) {
+	for i := range f.Target.Layers {
+		f.Target.Layers[i].IOStats = false
+	}
+}
+
+// loop puts a loop device below the file system, and a disk below it that moves a share of what
+// it moves.
+func loop(reads, writes float64) func(*Facts) {
+	return func(f *Facts) {
+		loopOnly(true)(f)
+		f.set("below.read.bytes", reads*f.value("device.read.bytes"), "below.write.bytes", writes*f.value("device.write.bytes"))
+	}
+}
+
+func loopOnly(direct bool) func(*Facts) {
+	return func(f *Facts) {
+		f.set("device.write.bytes", f.value("write.bytes"))
+		f.Target.Layers = []result.Layer{
+			{ID: "fs:/data", Kind: result.FilesystemLayer, Type: "ext4", Below: []string{"loop0"}},
+			{ID: "loop0", Kind: result.LoopLayer, Type: "loop", DirectIO: &direct, IOStats: true, Below: []string{"sda"}},
+			{ID: "sda", Kind: result.DiskLayer, Type: "scsi", IOStats: true},
+		}
+	}
+}
+
+// cache sets what the kernel and the disk say of the disk's cache.
+func cache(kernel, disk string) func(*Facts) {
+	return func(f *Facts) {
+		last := &f.Target.Layers[len(f.Target.Layers)-1]
+		last.WriteCache, last.DeviceCache = kernel, disk
+	}
+}
+
+func tunable(name, value string) func(*Facts) {
+	return func(f *Facts) { f.Tunables = []result.Tunable{{Name: name, During: value}} }
+}
+
+// link makes the links of all disks together so many times as fast as the reads.
+func link(factor float64) func(*Facts) {
+	return func(f *Facts) {
+		disks := len(result.Leaves(f.Target.Layers))
+		for i := range f.Target.Layers {
+			if f.Target.Layers[i].Kind == result.DiskLayer {
+				f.Target.Layers[i].LinkBytesPerSecond = factor * f.value("read.bandwidth") / float64(disks)
+			}
+		}
+		f.set("write.bandwidth", 1.0)
+	}
+}
+
+// queue makes reads that wait 3.2 ms, 32 at a time, of which so many are at the device, which
+// takes so many seconds for each.
+func queue(atDevice, await float64) func(*Facts) {
+	return setting("read.iops", 1e4, "read.latency.mean", 3.2e-3, "device.queue.depth", atDevice, "device.read.await", await)
+}
+
+// blocks makes the writes sequential, in blocks of a size.
+func blocks(size, request, depth float64) func(*Facts) {
+	return func(f *Facts) {
+		input("rw=write")(f)
+		h := &histogram.Histogram{}
+		h.Add(1000, uint64(f.value("write.bytes")/size))
+		f.Measurement.Histograms = result.Histograms{"write": h}
+		f.set("device.write.count", f.value("device.write.bytes")/request, "write.latency.mean", depth*size/f.value("write.bandwidth"))
+	}
+}
+
+// limit of a disk: so many times what each of the disks moves.
+func limit(direction, quantity string, factor float64) func(*Facts) {
+	return func(f *Facts) {
+		moved := f.value("device."+direction+"."+quantity) / f.value("device.seconds") / float64(len(f.Target.Devices))
+		f.set("limit."+direction+"."+quantity, factor*moved)
+	}
+}
+
+// background was moved before the trial, as a share of what was moved during it. The trial is so
+// short that this is more than a log.
+func background(share float64) func(*Facts) {
+	return func(f *Facts) {
+		moved := f.value("device.read.bytes") + f.value("device.write.bytes")
+		f.set("device.seconds", min(f.value("device.seconds"), 0.05*moved/faint))
+		f.set("background.write.bytes", share*moved/f.value("device.seconds"))
+	}
+}
+
+// neighbour reads so many times what the trial moved.
+func neighbour(share float64) func(*Facts) {
+	return func(f *Facts) {
+		all := f.value("device.read.bytes") + f.value("device.write.bytes")
+		f.set("device.read.bytes", f.value("device.read.bytes")+share*all)
+	}
+}
+
+// leftover is written after the clock has stopped, as a share of what the workload wrote.
+func leftover(share float64) func(*Facts) {
+	return func(f *Facts) { f.set("device.drain.bytes", share*f.value("write.bytes")*f.copies()) }
+}

@@ -1,0 +1,247 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"storagebench.io/storagebench/internal/result"
+)
+
+// cpuThrottled: a quota stopped the workload.
+func cpuThrottled(f *Facts) []result.Verdict {
+	share := f.value("cpu.throttled")
+	if share <= 0.01 {
+		return nil
+	}
+	e := result.Qualifies
+	if share > 0.2 {
+		e = result.Invalidates
+	}
+	return []result.Verdict{{
+		Name: CPUThrottled, Effect: e, Evidence: evidence("share", result.Ratio, share),
+		Sentence: fmt.Sprintf("The CPU quota stopped the workload for %s of the time.", percent(share)),
+		Settle:   "Raise the CPU limit of the worker.",
+	}}
+}
+
+// depth is how many I/Os the application waited for on average, by Little's law.
+func (f *Facts) depth() float64 {
+	total := 0.0
+	for _, op := range f.operations() {
+		total += f.value(op+".iops") * f.value(op+".latency.mean")
+	}
+	return total
+}
+
+var numjobs = regexp.MustCompile(`(?m)^numjobs=(\d+)$`)
+
+// threads of a fio job file; 0: it is none. Only one group of jobs can be judged.
+func (f *Facts) threads() float64 {
+	input := f.Measurement.Input
+	jobs := 0
+	for line := range strings.Lines(input) {
+		if strings.HasPrefix(line, "[") && !strings.HasPrefix(line, "[global]") {
+			jobs++
+		}
+	}
+	if jobs != 1 {
+		return 0
+	}
+	if m := numjobs.FindStringSubmatch(input); m != nil {
+		n, err := strconv.ParseFloat(m[1], 64)
+		if err == nil {
+			return n
+		}
+	}
+	return 1
+}
+
+// cpuBound: the workload's threads compute all the time, and the disks wait for them.
+func cpuBound(f *Facts) []result.Verdict {
+	threads, used := f.threads(), f.value("cpu.user")+f.value("cpu.system")
+	if threads == 0 || used < 0.9*threads || !f.counted() || f.value("device.queue.depth") >= 0.7*f.depth() {
+		return nil
+	}
+	if share, _, ok := f.readShare(); ok && share > 0.1 {
+		return nil // memory, which is said
+	}
+	return []result.Verdict{{
+		Name: CPUBound, Effect: result.Qualifies, Settle: "Use more jobs, or larger blocks.",
+		Sentence: fmt.Sprintf("The workload's threads were busy computing for %s of the time, so that the disks waited for them.", percent(min(1, used/threads))),
+		Evidence: evidence("cpu", result.Ratio, used, "threads", result.Count, threads, "device.depth", result.Count, f.value("device.queue.depth"), "depth", result.Count, f.depth()),
+	}}
+}
+
+// queueHidesLatency: I/Os wait above the device, whose own time is short.
+func queueHidesLatency(f *Facts) []result.Verdict {
+	device, offered := f.value("device.queue.depth"), f.depth()
+	if !f.counted() || !f.direct() || offered < 2 || device <= 0 || device >= 0.7*offered || len(cpuBound(f)) > 0 {
+		return nil
+	}
+	var out []result.Verdict
+	for _, d := range []direction{f.reading(), f.writing()} {
+		latency, await := f.value(d.name+".latency.mean"), f.value("device."+d.name+".await")
+		if await < 0.0005 || latency < 1.5*await {
+			continue // a device that answers within half a millisecond has no queue worth the name
+		}
+		out = append(out, d.each(result.Verdict{
+			Name: QueueHidesLatency, Effect: result.Qualifies, Settle: "Look at the total latency; the device's own is that of a shorter queue.",
+			Sentence: fmt.Sprintf("I/Os wait above the device: %.1f were in flight, but only %.1f of them at the device.", offered, device),
+			Evidence: evidence("depth", result.Count, offered, "device.depth", result.Count, device, "latency", result.Seconds, latency, "await", result.Seconds, await),
+		})...)
+	}
+	return out
+}
+
+// direct reports whether the workload's I/O goes past the page cache.
+func (f *Facts) direct() bool {
+	d := f.Measurement.DirectIO
+	return d != nil && d.Requested && d.Effective == result.Direct
+}
+
+var sequential = regexp.MustCompile(`(?m)^(rw|readwrite)=(read|write|rw|readwrite)$`)
+var random = regexp.MustCompile(`(?m)^(rw|readwrite)=(rand|trim)`)
+
+// smallRequest is the request from which on a bandwidth is the disk's, and not that of the
+// way to it.
+const smallRequest = 64 << 10
+
+// blockSizeLimited: one small block at a time is not the disk's bandwidth.
+func blockSizeLimited(f *Facts) []result.Verdict {
+	input := f.Measurement.Input
+	bandwidth := input == "" && f.has("write.durable.bandwidth") || input == "" && f.has("read.bandwidth") && !f.has("transaction.rate")
+	if !bandwidth && (!sequential.MatchString(input) || random.MatchString(input)) {
+		return nil
+	}
+	var out []result.Verdict
+	for _, d := range []direction{f.reading(), f.writing()} {
+		h := f.Measurement.Histograms[d.name]
+		if h == nil || h.Count() == 0 || d.bytes < enough || !f.counted() || !f.direct() {
+			continue
+		}
+		block := d.bytes / float64(h.Count())
+		requests := f.value("device." + d.name + ".count")
+		if requests == 0 {
+			continue
+		}
+		request, depth := f.value("device."+d.name+".bytes")/requests, f.value(d.name+".bandwidth")/block*f.value(d.name+".latency.mean")
+		if block >= smallRequest || request >= smallRequest || depth > 1.5 {
+			continue
+		}
+		out = append(out, d.each(result.Verdict{
+			Name: BlockSizeLimited, Effect: result.Qualifies, Settle: "Measure the same with blocks of 1 MiB.",
+			Sentence: fmt.Sprintf("One block of %s at a time decides this bandwidth: it is the block over its latency, not what the disk can transfer.", size(block)),
+			Evidence: evidence("block", result.Bytes, block, "request", result.Bytes, request, "depth", result.Count, depth),
+		})...)
+	}
+	return out
+}
+
+// faint is background, in bytes per second, that disturbs no trial: logs, and the journal of a
+// file system, which would be a large share of what a trial of small synced files moves.
+const faint = 256 << 10
+
+// backgroundIO: the disks were busy before the trial began.
+func backgroundIO(f *Facts) []result.Verdict {
+	duration := f.value("device.seconds")
+	moved := f.value("device.read.bytes") + f.value("device.write.bytes")
+	if duration <= 0 || moved <= 0 {
+		return nil
+	}
+	background := f.value("background.read.bytes") + f.value("background.write.bytes")
+	share := background * duration / moved
+	if share <= 0.05 || background < faint {
+		return nil
+	}
+	e := result.Qualifies
+	if share > 0.2 {
+		e = result.Invalidates
+	}
+	return []result.Verdict{{
+		Name: BackgroundIO, Effect: e, Settle: "Find out who uses the disks, and measure again when they are idle.",
+		Sentence: fmt.Sprintf("Right before the trial the disks were moving %s per second, which is %s of what they moved during it.", size(background), percent(min(1, share))),
+		Evidence: evidence("background", result.BytesPerSecond, background, "during", result.BytesPerSecond, moved/duration, "share", result.Ratio, share),
+	}}
+}
+
+// noisyNeighbour: the disks did more than the workload asked for.
+func noisyNeighbour(f *Facts) []result.Verdict {
+	if !f.counted() || !f.direct() || f.reduces() {
+		return nil
+	}
+	plain := f.Target.FilesystemType == "" || slices.Contains([]string{"ext2", "ext3", "ext4", "xfs"}, f.Target.FilesystemType)
+	var foreign, all float64
+	for _, d := range []direction{f.reading(), f.writing()} {
+		moved := f.value("device." + d.name + ".bytes")
+		own := d.bytes
+		if d.name == "write" {
+			// Journals and metadata are the workload's own, and can be more than its data.
+			if !plain || f.syncs() || len(d.operations) == 0 {
+				continue
+			}
+			own = 1.3 * d.bytes * f.copies()
+		}
+		all += moved
+		foreign += max(0, moved-own-metadata)
+	}
+	if all == 0 || foreign/all <= 0.05 {
+		return nil
+	}
+	share, e := foreign/all, result.Qualifies
+	if share > 0.2 {
+		e = result.Invalidates
+	}
+	return []result.Verdict{{
+		Name: NoisyNeighbour, Effect: e, Settle: "Find out who else uses the disks, and measure again without it.",
+		Sentence: fmt.Sprintf("%s of what the disks moved was not the workload's.", percent(share)),
+		Evidence: evidence("device.bytes", result.Bytes, all, "foreign.bytes", result.Bytes, foreign, "share", result.Ratio, share),
+	}}
+}
+
+// impossible: no disk answers that fast.
+func impossible(f *Facts) []result.Verdict {
+	var out []result.Verdict
+	link := 0.0
+	for _, l := range result.Leaves(f.Target.Layers) {
+		if l.LinkBytesPerSecond <= 0 {
+			link = 0
+			break
+		}
+		link += l.LinkBytesPerSecond
+	}
+	for _, d := range []direction{f.reading(), f.writing()} {
+		p50, rate := cmp.Or(f.value(d.name+".latency.p50"), f.value(d.name+".completion.p50")), f.value(d.name+".bandwidth")
+		switch {
+		case link > 0 && rate > 1.05*link:
+			out = append(out, d.each(result.Verdict{
+				Name: ImpossibleUncached, Effect: result.Invalidates, Settle: "Look for the cache that answers.",
+				Sentence: fmt.Sprintf("%s per second is more than the links of the disks carry, %s per second.", size(rate), size(link)),
+				Evidence: evidence("rate", result.BytesPerSecond, rate, "link", result.BytesPerSecond, link),
+			})...)
+		case (f.direct() || f.Imported) && p50 > 0 && p50 < 2e-6:
+			out = append(out, d.each(result.Verdict{
+				Name: ImpossibleUncached, Effect: result.Invalidates, Settle: "Look for the cache that answers.",
+				Sentence: fmt.Sprintf("Half of the I/Os took less than %.1f µs, which is the time of memory and not of a disk.", max(0.1, p50*1e6)),
+				Evidence: evidence("p50", result.Seconds, p50),
+			})...)
+		}
+	}
+	return out
+}
+
+// runnerDisturbs: storagebench itself used the CPU that the workload needed.
+func runnerDisturbs(f *Facts) []result.Verdict {
+	used := f.value("runner.cpu")
+	// Of a short trial, starting the engine is a large share.
+	if used <= 0.05 || f.value("device.seconds") < 1 {
+		return nil
+	}
+	return []result.Verdict{{
+		Name: RunnerDisturbs, Effect: result.Qualifies, Evidence: evidence("cpu", result.Ratio, used), Settle: "Report this as a fault of storagebench.",
+		Sentence: fmt.Sprintf("storagebench itself used %s of a core during the trial.", percent(used)),
+	}}
+}

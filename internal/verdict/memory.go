@@ -1,0 +1,324 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"storagebench.io/storagebench/internal/result"
+)
+
+// counted reports whether the kernel counts what the target's disks do.
+func (f *Facts) counted() bool {
+	if !f.has("device.read.bytes") {
+		return false
+	}
+	leaves := result.Leaves(f.Target.Layers)
+	blind := slices.ContainsFunc(leaves, func(l result.Layer) bool { return l.Kind == result.DiskLayer && !l.IOStats })
+	return !blind
+}
+
+// memoryBacked: the target is made of memory.
+func memoryBacked(f *Facts) []result.Verdict {
+	layer, ok := result.InMemory(f.Target.Layers)
+	if !ok {
+		return nil
+	}
+	return []result.Verdict{{
+		Name: MemoryBacked, Effect: result.Invalidates,
+		Sentence: fmt.Sprintf("The target is in this machine's memory: %s is %s.", layer.ID, layer.Type),
+		Settle:   "Measure a volume that is on a disk.",
+	}}
+}
+
+// readShare is the share of what was read that no disk of the target read.
+func (f *Facts) readShare() (share float64, proof result.Metrics, ok bool) {
+	d := f.reading()
+	if len(d.operations) == 0 || d.bytes < enough {
+		return 0, nil, false
+	}
+	if hits, misses := f.value("zfs.arc.hits"), f.value("zfs.arc.misses"); f.has("zfs.arc.hits") && hits+misses > 0 {
+		share = hits / (hits + misses)
+		return share, evidence("arc.hits", result.Count, hits, "arc.misses", result.Count, misses, "share", result.Ratio, share), true
+	}
+	if !f.counted() {
+		return 0, nil, false
+	}
+	disks := f.value("device.read.bytes")
+	share = max(0, 1-disks/d.bytes)
+	return share, evidence("application.bytes", result.Bytes, d.bytes, "device.bytes", result.Bytes, disks, "share", result.Ratio, share), true
+}
+
+// copies is how many copies of each block the target writes.
+func (f *Facts) copies() float64 { return float64(max(1, result.Copies(f.Target.Layers))) }
+
+// metadata is what a file system may write for itself when it is synced.
+const metadata = 4 << 20
+
+// writeShare is the share of what was written that had not reached a disk when the clock
+// stopped, and never that never did.
+func (f *Facts) writeShare() (share, never float64, proof result.Metrics, ok bool) {
+	d := f.writing()
+	if len(d.operations) == 0 || d.bytes < enough || !f.counted() {
+		return 0, 0, nil, false
+	}
+	atEnd := f.value("device.write.bytes") / f.copies()
+	later := f.value("device.drain.bytes") / f.copies()
+	share = max(0, 1-atEnd/d.bytes)
+	// A journal may have made up for what was missing at the end. But the sync also wrote what
+	// other programs had left in memory, and a workload that syncs, or goes past the page cache,
+	// leaves nothing of its own.
+	if !f.direct() && !f.syncs() {
+		share = max(share, min(1, (later-metadata)/d.bytes))
+	}
+	never = max(0, 1-(atEnd+later)/d.bytes)
+	return share, never, evidence(
+		"application.bytes", result.Bytes, d.bytes, "device.bytes", result.Bytes, atEnd,
+		"device.bytes.later", result.Bytes, later, "share", result.Ratio, share), true
+}
+
+// fromMemory: the disks moved less than the application.
+func fromMemory(f *Facts) []result.Verdict {
+	if _, ok := result.InMemory(f.Target.Layers); ok {
+		return nil
+	}
+	var out []result.Verdict
+	if share, proof, ok := f.readShare(); ok && !f.thin() && !f.reduces() {
+		if e, bad := effect(share); bad {
+			d := f.reading()
+			sentence := fmt.Sprintf("%s of the %s that were read came from memory, not from the disks.", percent(share), size(d.bytes))
+			if d.together {
+				e, sentence = worstOf(share), fmt.Sprintf("%s of the %s that all tests together read came from memory, not from the disks.", percent(share), size(d.bytes))
+			}
+			out = append(out, d.each(result.Verdict{
+				Name: FromMemory, Effect: e, Sentence: sentence, Evidence: proof,
+				Settle: "Use direct=1, or read at least twice as much as the memory holds; on ZFS, limit the ARC or set primarycache=metadata.",
+			})...)
+		}
+	}
+	if share, _, proof, ok := f.writeShare(); ok && !f.reduces() {
+		if e, bad := effect(share); bad {
+			d := f.writing()
+			sentence := fmt.Sprintf("%s of the %s that were written were still in memory when the clock stopped.", percent(share), size(d.bytes))
+			if d.together {
+				e = worstOf(share)
+			}
+			out = append(out, d.each(result.Verdict{
+				Name: FromMemory, Effect: e, Sentence: sentence, Evidence: proof,
+				Settle: "Use direct=1, or end_fsync=1, so that the clock stops when the data is on the disk.",
+			})...)
+		}
+	}
+	return out
+}
+
+// worstOf is the effect of a share that several tests have together. A test may be free of it
+// as long as the disks moved as much as one of them.
+func worstOf(share float64) result.Effect {
+	if share >= 0.9 {
+		return result.Invalidates
+	}
+	return result.Qualifies
+}
+
+// drained: an engine wrote to memory, and only then to the disk, which it timed apart.
+func drained(f *Facts) []result.Verdict {
+	took, own := f.value("drain.duration"), f.value("phase.transactions.duration")
+	d := f.writing()
+	if rate := f.value("write.bandwidth"); own == 0 && rate > 0 {
+		own = f.value("write.bytes") / rate
+	}
+	if took <= 0.05 || own <= 0 || d.bytes < enough {
+		return nil
+	}
+	share := took / (took + own)
+	e, bad := effect(share)
+	if !bad {
+		return nil
+	}
+	return d.each(result.Verdict{
+		Name: FromMemory, Effect: e,
+		Sentence: fmt.Sprintf("After the clock stopped it took %.1f s to write what was still in memory: %s of the whole time.", took, percent(share)),
+		Evidence: evidence("drain", result.Seconds, took, "measured", result.Seconds, own, "share", result.Ratio, share),
+		Settle:   "Use the durable rate, or make the workload sync what it writes.",
+	})
+}
+
+// cachedBelow: a loop device answered from the page cache of its file.
+func cachedBelow(f *Facts) []result.Verdict {
+	if _, ok := result.InMemory(f.Target.Layers); ok {
+		return nil
+	}
+	i := slices.IndexFunc(f.Target.Layers, func(l result.Layer) bool { return l.Kind == result.LoopLayer })
+	if i < 0 {
+		return nil
+	}
+	loop := f.Target.Layers[i]
+	lower := "below"
+	if !f.has("below.read.bytes") {
+		lower = "others"
+	}
+	var out []result.Verdict
+	for _, d := range []direction{f.reading(), f.writing()} {
+		above := f.value("device." + d.name + ".bytes")
+		if above < enough || len(d.operations) == 0 {
+			continue
+		}
+		if !f.has(lower + "." + d.name + ".bytes") {
+			if loop.DirectIO != nil && !*loop.DirectIO {
+				out = append(out, d.each(result.Verdict{
+					Name: CachedBelow, Effect: result.Qualifies, Settle: "Attach it with losetup --direct-io=on.",
+					Sentence: fmt.Sprintf("%s uses the page cache for its file, and what the disks below it did cannot be seen from here.", loop.ID),
+				})...)
+			}
+			continue
+		}
+		below := f.value(lower + "." + d.name + ".bytes")
+		share := max(0, 1-below/above)
+		e, bad := effect(share)
+		if !bad {
+			continue
+		}
+		out = append(out, d.each(result.Verdict{
+			Name: CachedBelow, Effect: e, Settle: "Attach the loop device with losetup --direct-io=on, or drop the page cache and read more than the memory holds.",
+			Sentence: fmt.Sprintf("%s of what %s did came from the page cache of its file, not from the disks below it.", percent(share), loop.ID),
+			Evidence: evidence("device.bytes", result.Bytes, above, "below.bytes", result.Bytes, below, "share", result.Ratio, share),
+		})...)
+	}
+	return out
+}
+
+// thin reports whether holes or unwritten extents explain why the disks read less.
+func (f *Facts) thin() bool { return f.value("files.thin") > 0.01 }
+
+// thinReads: what was read was never written, which needs no I/O.
+func thinReads(f *Facts) []result.Verdict {
+	share, proof, ok := f.readShare()
+	if !f.thin() || !ok {
+		return nil
+	}
+	e, bad := effect(share)
+	if !bad {
+		return nil
+	}
+	proof.Set("files.thin", result.Ratio, f.value("files.thin"))
+	return f.reading().each(result.Verdict{
+		Name: ThinReads, Effect: e, Evidence: proof, Settle: "Write the files before they are read: prefill: Auto does that.",
+		Sentence: fmt.Sprintf("%s of what was read needed no I/O: %s of the files was never written.", percent(share), percent(f.value("files.thin"))),
+	})
+}
+
+// reduces reports whether a layer of the target compresses, so that disks that move less than
+// the application are no sign of memory.
+func (f *Facts) reduces() bool {
+	return slices.ContainsFunc(f.Target.Layers, func(l result.Layer) bool {
+		for option := range strings.SplitSeq(l.Options, ",") {
+			name, value, _ := strings.Cut(option, "=")
+			if (name == "compress" || name == "compress-force" || name == "compress_algorithm") && value != "no" && value != "none" {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// repeating are options of fio with which the data repeats itself.
+var repeating = []string{"zero_buffers", "buffer_compress_percentage", "buffer_pattern", "dedupe_percentage"}
+
+// dataReduced: the storage kept less than was written, or could.
+func dataReduced(f *Facts) []result.Verdict {
+	var out []result.Verdict
+	if f.reduces() {
+		if share, proof, ok := f.readShare(); ok {
+			if e, bad := effect(share); bad {
+				out = append(out, f.reading().each(result.Verdict{
+					Name: DataReduced, Effect: e, Evidence: proof, Settle: "Mount without compression, or use direct=1 and data that does not compress.",
+					Sentence: fmt.Sprintf("The disks read %s less than the workload: the file system compresses, or the data came from memory.", percent(share)),
+				})...)
+			}
+		}
+		if share, never, proof, ok := f.writeShare(); ok {
+			name, sentence := DataReduced, fmt.Sprintf("%s of what was written never reached the disks: the file system compresses.", percent(never))
+			if share-never > 0.1 {
+				name, sentence = FromMemory, fmt.Sprintf("%s of what was written was still in memory when the clock stopped, or was compressed.", percent(share))
+			}
+			if e, bad := effect(share); bad {
+				out = append(out, f.writing().each(result.Verdict{Name: name, Effect: e, Evidence: proof, Sentence: sentence, Settle: "Mount without compression, or write data that does not compress."})...)
+			}
+		}
+		return out
+	}
+	for line := range strings.Lines(f.Measurement.Input) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		if slices.Contains(repeating, name) && value != "0" {
+			d := f.writing()
+			if len(d.operations) == 0 {
+				d = f.reading()
+			}
+			return d.each(result.Verdict{
+				Name: DataReduced, Effect: result.Qualifies, Settle: "Measure again with random data, and compare.",
+				Sentence: fmt.Sprintf("The data repeats itself (%s=%s): storage that compresses or removes duplicates keeps less of it.", name, value),
+			})
+		}
+	}
+	return nil
+}
+
+// directIOFallback: direct I/O was asked for, and went through the page cache.
+func directIOFallback(f *Facts) []result.Verdict {
+	d := f.Measurement.DirectIO
+	if d == nil || !d.Requested || d.Effective != result.CachedAnyway {
+		return nil
+	}
+	if _, ok := result.InMemory(f.Target.Layers); ok {
+		return nil
+	}
+	e := result.Invalidates
+	if f.counted() {
+		e = result.Qualifies // the share of memory is known
+	}
+	return []result.Verdict{{
+		Name: DirectIOFallback, Effect: e, Settle: "Measure a file system that supports direct I/O, or read at least twice as much as the memory holds.",
+		Sentence: "Direct I/O was asked for, but the data went through the page cache: " + d.Evidence + ".",
+	}}
+}
+
+// noDeviceEvidence: nothing shows what the disks did.
+func noDeviceEvidence(f *Facts) []result.Verdict {
+	if f.Imported {
+		return []result.Verdict{{
+			Name: NoDeviceEvidence, Effect: result.Qualifies, Settle: "Measure it with a StorageBenchmark, which watches the disks.",
+			Sentence: "The tool's output does not show whether the data came from a disk or from memory.",
+		}}
+	}
+	if _, ok := result.InMemory(f.Target.Layers); ok || f.counted() || f.has("zfs.arc.hits") {
+		return nil
+	}
+	why := f.Target.DeviceNote
+	if why == "" {
+		why = "the kernel does not count the I/O of the target's disks"
+	}
+	return []result.Verdict{{
+		Name: NoDeviceEvidence, Effect: result.Qualifies, Settle: "Measure on the machine that has the disks, or where the kernel counts their I/O.",
+		Sentence: "Nothing shows whether the data came from a disk or from memory: " + why + ".",
+	}}
+}
+
+// workingSet: caches in the path hold all that was read, and nothing shows whether they did.
+func workingSet(f *Facts) []result.Verdict {
+	d := f.reading()
+	files := f.value("files.bytes")
+	memory := float64(f.Memory.TotalBytes)
+	if l := float64(f.Memory.LimitBytes); l > 0 {
+		memory = min(memory, l)
+	}
+	buffered := f.Measurement.DirectIO == nil || f.Measurement.DirectIO.Effective != result.Direct
+	if !buffered || f.counted() || len(d.operations) == 0 || files == 0 || memory == 0 || files >= 2*memory {
+		return nil
+	}
+	return d.each(result.Verdict{
+		Name: WorkingSetTooSmall, Effect: result.Qualifies, Settle: fmt.Sprintf("Read at least %s, or use direct=1.", size(2*memory)),
+		Sentence: fmt.Sprintf("The files have %s, which the memory of %s can hold.", size(files), size(memory)),
+		Evidence: evidence("files.bytes", result.Bytes, files, "memory.bytes", result.Bytes, memory),
+	})
+}

@@ -1,0 +1,152 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"storagebench.io/storagebench/internal/result"
+)
+
+// barriers are options of file systems with which a sync does not flush the disk's cache.
+var barriers = []string{"nobarrier", "barrier=0", "volatile", "fsync=volatile"}
+
+// dangers returns what makes an acknowledged write unsafe, in words.
+func (f *Facts) dangers() []string {
+	var out []string
+	for _, l := range f.Target.Layers {
+		for _, option := range barriers {
+			if l.HasOption(option) {
+				out = append(out, fmt.Sprintf("%s on %s is mounted with %s, so that a sync does not flush the disk's cache", l.Type, strings.TrimPrefix(l.ID, "fs:"), option))
+			}
+		}
+		if l.WriteCache == "write through" && l.DeviceCache == "write back" {
+			out = append(out, fmt.Sprintf("the kernel sends no flushes to %s, whose cache is volatile: queue/write_cache is write through", l.ID))
+		}
+	}
+	for _, t := range f.Tunables {
+		if risky(t) {
+			out = append(out, fmt.Sprintf("the variant sets %s to %s", t.Name, t.During))
+		}
+	}
+	if f.value("zfs.nocacheflush") > 0 {
+		out = append(out, "zfs_nocacheflush is 1, so that ZFS does not flush the disks' caches")
+	}
+	if f.has("zfs.zil.commits") && f.value("zfs.zil.commits") == 0 && f.value("sync.ios")+f.value("sync.count") > 10 {
+		out = append(out, "ZFS wrote nothing to its intent log although the workload synced: the dataset has sync=disabled")
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// risky reports whether a tunable stops flushes.
+func risky(t result.Tunable) bool {
+	name, value := strings.ToLower(t.Name), strings.ToLower(t.During)
+	switch {
+	case strings.Contains(name, "nocacheflush"):
+		return value == "1"
+	case strings.HasSuffix(name, "sync") && strings.HasPrefix(name, "zfs"):
+		return value == "disabled"
+	case name == "block.queue.write_cache":
+		return value == "write through"
+	case name == "scsi.disk.cache_type":
+		return value == "temporary write through"
+	default:
+		return false
+	}
+}
+
+// syncs reports whether the workload relies on syncs.
+func (f *Facts) syncs() bool {
+	if slices.ContainsFunc(f.operations(), isSync) {
+		return true
+	}
+	for line := range strings.Lines(f.Measurement.Input) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		if slices.Contains([]string{"sync", "fsync", "fdatasync", "end_fsync", "fsync_on_close"}, name) && value != "0" && value != "none" {
+			return true
+		}
+	}
+	return false
+}
+
+func isSync(op string) bool { return op == "sync" || op == "filesync" || op == "write.durable" }
+
+// unsafe: what was acknowledged can be lost.
+func unsafe(f *Facts) []result.Verdict {
+	if _, ok := result.InMemory(f.Target.Layers); ok {
+		return nil
+	}
+	dangers := f.dangers()
+	if len(dangers) == 0 {
+		return nil
+	}
+	var out []result.Verdict
+	for _, op := range f.operations() {
+		v := result.Verdict{
+			Name: UnsafeConfiguration, Effect: result.Qualifies, Operation: op,
+			Sentence: "What was acknowledged can be lost when the power fails: " + strings.Join(dangers, "; ") + ".",
+			Settle:   "Measure with the settings that you would use in production.",
+		}
+		switch {
+		case isRead(op) || op == "seek" || strings.HasPrefix(op, "stat"):
+			continue
+		case isSync(op) || f.syncs():
+			v.Effect = result.Invalidates
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// toolErrors: some operations failed.
+func toolErrors(f *Facts) []result.Verdict {
+	var out []result.Verdict
+	for _, op := range f.operations() {
+		if n := f.value(op + ".errors"); n > 0 {
+			out = append(out, result.Verdict{
+				Name: ToolErrors, Effect: result.Invalidates, Operation: op, Evidence: evidence("errors", result.Count, n),
+				Sentence: fmt.Sprintf("%.0f of these operations failed.", n), Settle: "See the tool's output, and mend what fails.",
+			})
+		}
+	}
+	return out
+}
+
+// throttled: a limit of the cgroup decides the rate. A limit is that of one disk. What several
+// disks do is shared by them.
+func throttled(f *Facts) []result.Verdict {
+	duration, disks := f.value("device.seconds"), float64(max(1, len(f.Target.Devices)))
+	var out []result.Verdict
+	for _, d := range []direction{f.reading(), f.writing()} {
+		for _, quantity := range []struct{ name, rate, unit, words string }{
+			{"bytes", ".bandwidth", result.BytesPerSecond, "bytes"}, {"count", ".iops", result.PerSecond, "operations"},
+		} {
+			limit := f.value("limit." + d.name + "." + quantity.name)
+			if limit <= 0 || len(d.operations) == 0 {
+				continue
+			}
+			rate := 0.0
+			if f.direct() { // what memory answers is not limited
+				rate = f.value(d.name + quantity.rate)
+				if d.name == "write" {
+					rate *= f.copies()
+				}
+			}
+			if duration > 0 { // with the time in which the workload starts and ends
+				rate = max(rate, f.value("device."+d.name+"."+quantity.name)/duration)
+			}
+			rate /= disks
+			// Half a second of credit, as a throttle gives, is 5 % of 10 s.
+			if rate < 0.9*limit {
+				continue
+			}
+			out = append(out, d.each(result.Verdict{
+				Name: Throttled, Effect: result.Qualifies, Settle: "Measure without the limit to learn what the storage can do.",
+				Sentence: fmt.Sprintf("A limit of the cgroup decides the rate: %.4g %s per second for each disk.", limit, quantity.words),
+				Evidence: evidence("limit", quantity.unit, limit, "rate", quantity.unit, rate, "disks", result.Count, disks),
+			})...)
+		}
+	}
+	return out
+}

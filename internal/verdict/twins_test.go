@@ -1,0 +1,289 @@
+package verdict
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"storagebench.io/storagebench/internal/result"
+)
+
+// pair is a lie and honest twins of it, each a change of a world in which everything is honest.
+type pair struct {
+	// verdict that the lie deserves, on an operation, and effect of it. Without a verdict there
+	// are twins only.
+	verdict, operation string
+	effect             result.Effect
+	lie                func(f *Facts)
+	// twins deserve nothing but also, and so does the lie beside its verdict.
+	twins map[string]func(f *Facts)
+	also  []string
+}
+
+const gib = float64(1 << 30)
+
+var pairs = map[string]pair{
+	"a disk in memory": {
+		verdict: MemoryBacked, effect: result.Invalidates,
+		lie: both(func(f *Facts) { f.Target.Layers[0].InMemory = true }, scaling("device.read.bytes", 0.0, "device.write.bytes", 0.0)),
+	},
+	"half a page cache below a loop device": {
+		verdict: CachedBelow, operation: "read", effect: result.Invalidates, lie: loop(0.45, 1),
+		twins: map[string]func(*Facts){"none": loop(1, 1), "metadata": loop(0.95, 0.95), "the disk does more": loop(3, 3)},
+	},
+	"some page cache below a loop device": {verdict: CachedBelow, operation: "write", effect: result.Qualifies, lie: loop(1, 0.8)},
+	"a loop device whose file is out of sight": {
+		verdict: CachedBelow, operation: "write", effect: result.Qualifies, lie: loopOnly(false),
+		twins: map[string]func(*Facts){"past the page cache": loopOnly(true)},
+	},
+	"a loop device on a disk that is out of sight": {
+		verdict: CachedBelow, operation: "read", effect: result.Invalidates,
+		lie: both(loopOnly(false), setting("others.read.bytes", 0.0, "others.write.bytes", 1e15)),
+		twins: map[string]func(*Facts){
+			"other disks did it": both(loopOnly(false), setting("others.read.bytes", 1e15, "others.write.bytes", 1e15)),
+		},
+	},
+	"holes": {
+		verdict: ThinReads, operation: "read", effect: result.Invalidates,
+		lie:   both(setting("files.thin", 0.9), scaling("device.read.bytes", 0.1)),
+		twins: map[string]func(*Facts){"that were not read": setting("files.thin", 0.9)},
+	},
+	"some holes": {verdict: ThinReads, operation: "read", effect: result.Qualifies, lie: both(setting("files.thin", 0.3), scaling("device.read.bytes", 0.7))},
+	"reads from memory, and hardly a hole": {
+		verdict: FromMemory, operation: "read", effect: result.Invalidates, lie: both(setting("files.thin", 0.005), scaling("device.read.bytes", 0.1)),
+	},
+	"a file system that compresses what is written": {
+		verdict: DataReduced, operation: "write", effect: result.Invalidates,
+		lie: both(options("compress=zstd"), scaling("device.write.bytes", 0.4), setting("device.drain.bytes", 0.0)),
+		twins: map[string]func(*Facts){
+			"data that does not compress": options("compress=zstd:3"), "compress=no": options("compress=no"), "f2fs": options("compress_algorithm=lz4"),
+		},
+	},
+	"a file system that compresses what is read": {
+		verdict: DataReduced, operation: "read", effect: result.Qualifies, lie: both(options("compress-force=lzo"), scaling("device.read.bytes", 0.7)),
+	},
+	"a file system that compresses, after the clock has stopped": {
+		verdict: FromMemory, operation: "write", effect: result.Invalidates,
+		lie: both(options("compress=zstd"), func(f *Facts) {
+			f.set("device.drain.bytes", f.value("device.write.bytes"), "device.write.bytes", 0.0)
+		}),
+	},
+	"data that repeats itself": {
+		verdict: DataReduced, operation: "write", effect: result.Qualifies, lie: input("zero_buffers=1"),
+		twins: map[string]func(*Facts){"random": input("refill_buffers=1"), "not asked for": input("zero_buffers=0\nbuffer_compress_percentage=0")},
+	},
+	"direct I/O that was refused": {
+		verdict: DirectIOFallback, effect: result.Qualifies,
+		lie: func(f *Facts) { f.Measurement.DirectIO.Effective = result.CachedAnyway },
+		twins: map[string]func(*Facts){
+			"not asked for": func(f *Facts) {
+				f.Measurement.DirectIO = &result.DirectIO{Effective: result.CachedAnyway}
+			},
+		},
+	},
+	"direct I/O that was refused, where nothing is counted": {
+		verdict: DirectIOFallback, effect: result.Invalidates, also: []string{NoDeviceEvidence},
+		lie:   both(blind, func(f *Facts) { f.Measurement.DirectIO.Effective = result.CachedAnyway }),
+		twins: map[string]func(*Facts){"it was not": blind},
+	},
+	"more than the link": {
+		verdict: ImpossibleUncached, operation: "read", effect: result.Invalidates, lie: link(0.9),
+		twins: map[string]func(*Facts){
+			"as much":          link(1),
+			"one is not known": both(link(0.1), func(f *Facts) { f.Target.Layers[len(f.Target.Layers)-1].LinkBytesPerSecond = 0 }),
+		},
+	},
+	"faster than a disk": {
+		verdict: ImpossibleUncached, operation: "write", effect: result.Invalidates, lie: setting("write.latency.p50", 1.9e-6),
+		twins: map[string]func(*Facts){"a very fast disk": setting("write.latency.p50", 2.1e-6), "through the page cache": both(buffered, setting("read.latency.p50", 1e-6))},
+	},
+	"nobarrier": {
+		verdict: UnsafeConfiguration, operation: "write", effect: result.Qualifies, lie: options("nobarrier"),
+		twins: map[string]func(*Facts){"barriers": options("barrier=1"), "a name that begins like it": options("nobarriers,volatiles")},
+	},
+	"nobarrier, and syncs": {verdict: UnsafeConfiguration, operation: "write", effect: result.Invalidates, lie: both(options("barrier=0"), input("fsync=1"))},
+	"a cache that the kernel does not flush": {
+		verdict: UnsafeConfiguration, operation: "write", effect: result.Qualifies, lie: cache("write through", "write back"),
+		twins: map[string]func(*Facts){
+			"no cache": cache("write through", "write through"), "it is flushed": cache("write back", "write back"), "the disk says nothing": cache("write through", ""),
+		},
+	},
+	"a variant that stops flushes": {
+		verdict: UnsafeConfiguration, operation: "write", effect: result.Invalidates, lie: both(tunable("block.queue.write_cache", "write through"), input("fdatasync=8")),
+		twins: map[string]func(*Facts){
+			"one that sends them": tunable("block.queue.write_cache", "write back"), "another setting": tunable("block.queue.scheduler", "none"),
+			"ZFS syncs": tunable("zfs.dataset.sync", "always"),
+		},
+	},
+	"sync=disabled, as a variant": {verdict: UnsafeConfiguration, operation: "write", effect: result.Qualifies, lie: tunable("zfs.dataset.sync", "disabled")},
+	"zfs_nocacheflush": {
+		verdict: UnsafeConfiguration, operation: "write", effect: result.Qualifies, lie: setting("zfs.nocacheflush", 1.0),
+		twins: map[string]func(*Facts){"off": setting("zfs.nocacheflush", 0.0)},
+	},
+	"an intent log that nothing is written to": {
+		verdict: UnsafeConfiguration, operation: "write", effect: result.Invalidates, lie: both(input("fsync=1"), setting("zfs.zil.commits", 0.0, "sync.ios", 100.0)),
+		twins: map[string]func(*Facts){
+			"it is": both(input("fsync=1"), setting("zfs.zil.commits", 100.0, "sync.ios", 100.0)), "nothing syncs": setting("zfs.zil.commits", 0.0, "sync.ios", 0.0),
+		},
+	},
+	"failed operations": {
+		verdict: ToolErrors, operation: "read", effect: result.Invalidates, lie: setting("read.errors", 3.0),
+		twins: map[string]func(*Facts){"none": setting("read.errors", 0.0)},
+	},
+	"a limit of bytes": {
+		verdict: Throttled, operation: "read", effect: result.Qualifies, lie: limit("read", "bytes", 1),
+		twins: map[string]func(*Facts){
+			"far away": limit("read", "bytes", 2), "from memory, faster than it": both(buffered, limit("write", "bytes", 2), scaling("write.bandwidth", 1e3)),
+		},
+	},
+	"a limit of operations": {
+		verdict: Throttled, operation: "write", effect: result.Qualifies, lie: limit("write", "count", 1),
+		twins: map[string]func(*Facts){"far away": limit("write", "count", 2)},
+	},
+	"a CPU quota": {
+		verdict: CPUThrottled, effect: result.Invalidates, lie: setting("cpu.throttled", 0.21), twins: map[string]func(*Facts){"hardly": setting("cpu.throttled", 0.009)},
+	},
+	"something of a CPU quota": {verdict: CPUThrottled, effect: result.Qualifies, lie: setting("cpu.throttled", 0.02)},
+	"threads that compute": {
+		verdict: CPUBound, effect: result.Qualifies,
+		lie: both(input("rw=randrw\nnumjobs=2"), setting("cpu.user", 0.4, "cpu.system", 1.5, "device.queue.depth", 0.2)),
+		twins: map[string]func(*Facts){
+			"the disks are busy":      both(input("rw=randrw\nnumjobs=2"), setting("cpu.user", 0.4, "cpu.system", 1.5, "device.queue.depth", 1.9)),
+			"some of the time":        both(input("rw=randrw\nnumjobs=2"), setting("cpu.user", 0.4, "cpu.system", 0.5, "device.queue.depth", 1.9)),
+			"of which there are more": both(input("rw=randrw\nnumjobs=3"), setting("cpu.user", 0.4, "cpu.system", 1.5)),
+			"of an unknown number":    setting("cpu.user", 8.0),
+		},
+	},
+	"a queue above the device": {
+		verdict: QueueHidesLatency, operation: "read", effect: result.Qualifies, lie: queue(8, 0.8e-3),
+		twins: map[string]func(*Facts){
+			"below it": queue(32, 3.2e-3), "of a device that answers at once": queue(8, 0.2e-3), "of which the device has the time": queue(8, 3e-3),
+		},
+	},
+	"a bandwidth of small blocks": {
+		verdict: BlockSizeLimited, operation: "write", effect: result.Qualifies, lie: blocks(4096, 4096, 1),
+		twins: map[string]func(*Facts){
+			"large blocks": blocks(1<<20, 512<<10, 1), "merged ones": blocks(4096, 512<<10, 1), "many at a time": blocks(4096, 4096, 16),
+			"random ones": both(blocks(4096, 4096, 1), input("rw=randwrite")),
+		},
+	},
+	"disks that were busy before": {
+		verdict: BackgroundIO, effect: result.Invalidates, lie: background(0.25), twins: map[string]func(*Facts){"idle": background(0), "hardly": background(0.04), "a log": setting("background.write.bytes", 200e3, "device.seconds", 1e6)},
+	},
+	"disks that were somewhat busy before": {verdict: BackgroundIO, effect: result.Qualifies, lie: background(0.1)},
+	"somebody else who reads": {
+		verdict: NoisyNeighbour, effect: result.Invalidates, lie: neighbour(0.5), twins: map[string]func(*Facts){"hardly": neighbour(0.04)},
+	},
+	"somebody else who reads a little": {verdict: NoisyNeighbour, effect: result.Qualifies, lie: both(setting("read.bytes", 10*gib, "device.read.bytes", 10*gib), neighbour(0.1))},
+	"what a file system writes for itself": {
+		twins: map[string]func(*Facts){
+			"that copies":  both(func(f *Facts) { f.Target.FilesystemType = "btrfs" }, scaling("device.write.bytes", 2.0)),
+			"a journal":    both(input("fsync=1"), scaling("device.write.bytes", 2.0)),
+			"its metadata": scaling("device.write.bytes", 1.2),
+		},
+	},
+	"a small working set": {
+		verdict: WorkingSetTooSmall, operation: "read", effect: result.Qualifies, also: []string{NoDeviceEvidence},
+		lie: both(blind, buffered, setting("files.bytes", 7*gib), func(f *Facts) { f.Memory.TotalBytes = 4 << 30 }),
+		twins: map[string]func(*Facts){
+			"a large one":       both(blind, buffered, setting("files.bytes", 8*gib), func(f *Facts) { f.Memory.TotalBytes = 4 << 30 }),
+			"a cgroup's memory": both(blind, buffered, setting("files.bytes", 1*gib), func(f *Facts) { f.Memory.TotalBytes, f.Memory.LimitBytes = 4<<30, 256<<20 }),
+			"past the cache":    both(blind, setting("files.bytes", 1*gib), func(f *Facts) { f.Memory.TotalBytes = 4 << 30 }),
+		},
+	},
+	"disks that nobody counts": {
+		verdict: NoDeviceEvidence, effect: result.Qualifies, lie: blind,
+		twins: map[string]func(*Facts){"but ZFS's cache": both(blind, setting("zfs.arc.hits", 0.0, "zfs.arc.misses", 1000.0))},
+	},
+	"another tool's output": {verdict: NoDeviceEvidence, effect: result.Qualifies, lie: func(f *Facts) { f.Imported = true }},
+	"a runner that computes": {
+		verdict: RunnerDisturbs, effect: result.Qualifies, lie: setting("runner.cpu", 0.06),
+		twins: map[string]func(*Facts){"hardly": setting("runner.cpu", 0.04), "in a short trial": setting("runner.cpu", 0.5, "device.seconds", 0.9)},
+	},
+	"an ARC that answers": {
+		verdict: FromMemory, operation: "read", effect: result.Invalidates, lie: setting("zfs.arc.hits", 60.0, "zfs.arc.misses", 40.0),
+		twins: map[string]func(*Facts){"hardly": setting("zfs.arc.hits", 9.0, "zfs.arc.misses", 91.0)},
+	},
+	"an engine that times its sync apart": {
+		verdict: FromMemory, operation: "write", effect: result.Invalidates, lie: setting("drain.duration", 6.0, "phase.transactions.duration", 4.0),
+		twins: map[string]func(*Facts){"short": setting("drain.duration", 0.4, "phase.transactions.duration", 4.0)},
+	},
+	"a journal that hides what is missing": {
+		verdict: FromMemory, operation: "write", effect: result.Invalidates, lie: both(buffered, leftover(1)),
+		twins: map[string]func(*Facts){
+			"others' data, and direct I/O": leftover(1), "others' data, and a sync": both(buffered, input("end_fsync=1"), leftover(1)), "metadata": both(buffered, leftover(0.05)),
+		},
+	},
+	"several tests that memory answered": {
+		verdict: FromMemory, operation: "read", effect: result.Invalidates,
+		lie: func(f *Facts) { f.set("tests.read.bytes", 20*f.value("device.read.bytes")) },
+	},
+	"several tests, one of which memory answered": {
+		verdict: FromMemory, operation: "read", effect: result.Qualifies,
+		lie:   func(f *Facts) { f.set("tests.read.bytes", 3*f.value("device.read.bytes")) },
+		twins: map[string]func(*Facts){"none": func(f *Facts) { f.set("tests.read.bytes", f.value("device.read.bytes")) }},
+	},
+}
+
+// honestWorlds are facts of worlds that deserve no verdict, with reads and writes past the page
+// cache.
+func honestWorlds(r *rand.Rand, n int) []Facts {
+	var out []Facts
+	for len(out) < n {
+		w := randomWorld(r)
+		w.fromCache, w.dirty, w.direct = 0, 0, true
+		if w.reads == 0 || w.writes == 0 || w.reads > 20*w.writes || w.writes > 20*w.reads {
+			continue
+		}
+		out = append(out, w.facts())
+	}
+	return out
+}
+
+// In whichever honest world it is told, each lie has its verdict and no other, and its twins
+// have none.
+func TestEachLieHasItsVerdictAndItsTwinsHaveNone(t *testing.T) {
+	for name, p := range pairs {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(100) {
+				world := func() Facts { return honestWorlds(rand.New(rand.NewPCG(seed, 1)), 1)[0] }
+				if f := world(); p.lie != nil {
+					p.lie(&f)
+					judged := Judge(f)
+					if v := find(judged, p.verdict, p.operation); v == nil || v.Operation != p.operation || v.Effect != p.effect {
+						t.Fatalf("seed %d: %s is missed: %+v", seed, p.verdict, judged)
+					}
+					onlyThese(t, fmt.Sprintf("seed %d, the lie", seed), judged, append(p.also, p.verdict))
+				}
+				for twin, change := range p.twins {
+					f := world()
+					change(&f)
+					onlyThese(t, fmt.Sprintf("seed %d, %s", seed, twin), Judge(f), p.also)
+				}
+			}
+		})
+	}
+}
+
+func onlyThese(t *testing.T, what string, verdicts []result.Verdict, names []string) {
+	t.Helper()
+	for _, v := range verdicts {
+		if !slices.Contains(names, v.Name) {
+			t.Fatalf("%s: accused of %+v", what, v)
+		}
+	}
+}
+
+// A verdict that no pair tells is one that nobody knows to be right.
+func TestThereIsALieForEachVerdict(t *testing.T) {
+	told := map[string]bool{}
+	for _, p := range pairs {
+		told[p.verdict] = told[p.verdict] || p.lie != nil
+	}
+	for _, name := range Names {
+		if !told[name] {
+			t.Errorf("there is no lie for %s", name)
+		}
+	}
+}

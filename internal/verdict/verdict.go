@@ -1,0 +1,236 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"storagebench.io/storagebench/internal/result"
+)
+
+// Names of the verdicts.
+const (
+	FromMemory          = "FromMemory"
+	CachedBelow         = "CachedBelow"
+	MemoryBacked        = "MemoryBacked"
+	DataReduced         = "DataReduced"
+	ImpossibleUncached  = "ImpossibleUncached"
+	NoDeviceEvidence    = "NoDeviceEvidence"
+	DirectIOFallback    = "DirectIOFallback"
+	WorkingSetTooSmall  = "WorkingSetTooSmall"
+	ThinReads           = "ThinReads"
+	UnsafeConfiguration = "UnsafeConfiguration"
+	BackgroundIO        = "BackgroundIO"
+	NoisyNeighbour      = "NoisyNeighbour"
+	Throttled           = "Throttled"
+	CPUThrottled        = "CPUThrottled"
+	CPUBound            = "CPUBound"
+	QueueHidesLatency   = "QueueHidesLatency"
+	BlockSizeLimited    = "BlockSizeLimited"
+	RunnerDisturbs      = "RunnerDisturbs"
+	ToolErrors          = "ToolErrors"
+)
+
+// Names are all of them.
+var Names = []string{
+	FromMemory, CachedBelow, MemoryBacked, DataReduced, ImpossibleUncached, NoDeviceEvidence, DirectIOFallback, WorkingSetTooSmall, ThinReads,
+	UnsafeConfiguration, BackgroundIO, NoisyNeighbour, Throttled, CPUThrottled, CPUBound, QueueHidesLatency, BlockSizeLimited, RunnerDisturbs, ToolErrors,
+}
+
+// Facts are what is judged.
+type Facts struct {
+	// Measurement of the trial. Its metrics include those of the disks.
+	Measurement result.Measurement
+	// Tunables that were set during the trial.
+	Tunables []result.Tunable
+	// Imported reports that another tool's output is all that is known.
+	Imported bool
+	// Target and Memory of the worker's environment.
+	Target result.TargetEnvironment
+	Memory result.Memory
+}
+
+// Of returns the facts of a trial.
+func Of(d *result.Trial, e *result.Environment) Facts {
+	f := Facts{Measurement: d.Measurement, Tunables: d.Tunables}
+	if e != nil {
+		f.Target, f.Memory = e.Target, e.Memory
+	}
+	return f
+}
+
+// operations of the trial. Those of another tool's output are not always named: then what has a
+// rate is one.
+func (f *Facts) operations() []string {
+	if len(f.Measurement.Operations) > 0 {
+		return f.Measurement.Operations
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(f.Measurement.Metrics)) {
+		for _, rate := range []string{".iops", ".rate", ".bandwidth"} {
+			if op, ok := strings.CutSuffix(name, rate); ok && !slices.Contains(out, op) && !strings.HasPrefix(name, "device.") {
+				out = append(out, op)
+			}
+		}
+	}
+	return out
+}
+
+// check answers one question.
+type check func(f *Facts) []result.Verdict
+
+// chain holds the checks in the order in which their verdicts are reported. A check that names
+// a cause comes before the one that sees only its effect.
+var chain = []check{
+	memoryBacked, cachedBelow, thinReads, dataReduced, fromMemory, drained, directIOFallback, impossible, unsafe,
+	toolErrors, throttled, cpuThrottled, cpuBound, queueHidesLatency, blockSizeLimited, backgroundIO, noisyNeighbour,
+	workingSet, noDeviceEvidence, runnerDisturbs,
+}
+
+// Judge returns the verdicts on a trial, those that invalidate first. There is at most one of a
+// name for each operation.
+func Judge(f Facts) []result.Verdict {
+	var out []result.Verdict
+	for _, c := range chain {
+		for _, v := range c(&f) {
+			if !slices.ContainsFunc(out, func(o result.Verdict) bool { return o.Name == v.Name && o.Operation == v.Operation }) {
+				out = append(out, v)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b result.Verdict) int { return cmp.Compare(rank(a.Effect), rank(b.Effect)) })
+	return out
+}
+
+func rank(e result.Effect) int {
+	if e == result.Invalidates {
+		return 0
+	}
+	return 1
+}
+
+// value returns a metric, or 0 if it was not measured, or is no number that anything measures.
+func (f *Facts) value(name string) float64 {
+	v := f.Measurement.Metrics[name].Value
+	if math.IsNaN(v) || v < 0 || v > 1e300 {
+		return 0
+	}
+	return v
+}
+
+func (f *Facts) has(name string) bool { _, ok := f.Measurement.Metrics[name]; return ok }
+
+// direction is reading or writing: which operations do it, and what they moved.
+type direction struct {
+	// name is read or write, as in the names of metrics.
+	name string
+	// operations of the workload.
+	operations []string
+	// bytes that the workload moved.
+	bytes float64
+	// together reports that several tests moved the bytes, of which some may have been served
+	// from memory and others not.
+	together bool
+}
+
+// enough is how many bytes tell. Of less, metadata would be a large share.
+const enough = 1 << 20
+
+// reading returns what the workload read.
+func (f *Facts) reading() direction { return f.direction("read", isRead) }
+
+// writing returns what the workload wrote.
+func (f *Facts) writing() direction { return f.direction("write", isWrite) }
+
+func (f *Facts) direction(name string, is func(string) bool) direction {
+	d := direction{name: name, bytes: f.value(name + ".bytes")}
+	if tests := "tests." + name + ".bytes"; f.has(tests) {
+		d.bytes, d.together = f.value(tests), true
+	}
+	for _, op := range f.operations() {
+		if is(op) {
+			d.operations = append(d.operations, op)
+		}
+	}
+	return d
+}
+
+func isRead(op string) bool {
+	return op == "read" || op == "reread" || op == "freread" || op == "fread" || strings.HasPrefix(op, "read.") || strings.HasSuffix(op, ".read")
+}
+
+func isWrite(op string) bool {
+	switch op {
+	case "write", "rewrite", "append", "create", "fwrite", "frewrite":
+		return true
+	case "write.durable": // its clock stops when the data is on the disk
+		return false
+	}
+	return strings.HasPrefix(op, "write.") || strings.HasSuffix(op, ".write") || strings.HasSuffix(op, ".rewrite")
+}
+
+// each returns a verdict for each operation of the direction.
+func (d direction) each(v result.Verdict) []result.Verdict {
+	var out []result.Verdict
+	for _, op := range d.operations {
+		v.Operation = op
+		out = append(out, v)
+	}
+	return out
+}
+
+// evidence are numbers: name, unit and value of each.
+func evidence(parts ...any) result.Metrics {
+	m := result.Metrics{}
+	for i := 0; i+2 < len(parts); i += 3 {
+		name, ok1 := parts[i].(string)
+		unit, ok2 := parts[i+1].(string)
+		v, ok3 := parts[i+2].(float64)
+		if ok1 && ok2 && ok3 && !math.IsNaN(v) && !math.IsInf(v, 0) {
+			m.Set(name, unit, v)
+		}
+	}
+	return m
+}
+
+// percent writes a share.
+func percent(share float64) string {
+	switch p := share * 100; {
+	case p > 99 && p < 100:
+		return "more than 99 %"
+	case p < 1 && p > 0:
+		return "less than 1 %"
+	default:
+		return fmt.Sprintf("%.0f %%", p)
+	}
+}
+
+// size writes bytes in binary units.
+func size(bytes float64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	i := 0
+	for bytes >= 1023.95 && i < len(units)-1 {
+		bytes /= 1024
+		i++
+	}
+	if bytes >= 100 || i == 0 {
+		return fmt.Sprintf("%.0f %s", bytes, units[i])
+	}
+	return fmt.Sprintf("%.1f %s", bytes, units[i])
+}
+
+// effect of a share of an operation that was not done by the storage: from a tenth on it
+// qualifies the number, and from a half on the median is not the storage's any more.
+func effect(share float64) (result.Effect, bool) {
+	switch {
+	case math.IsNaN(share) || share <= 0.1:
+		return "", false
+	case share < 0.5:
+		return result.Qualifies, true
+	default:
+		return result.Invalidates, true
+	}
+}

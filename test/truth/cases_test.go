@@ -1,0 +1,141 @@
+//go:build truth
+
+package truth
+
+import (
+	"context"
+	"os/exec"
+	"testing"
+)
+
+// fio writes a workload of one job.
+func fio(job string) string { return `fio: {jobFile: "[j]\n` + job + `"}` }
+
+// on returns a world on an ext4 of its own.
+func on(workload string) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		return world{target: ext4(t, disk(t)), workload: workload}
+	}
+}
+
+const (
+	randomRead  = `rw=randread\nbs=16k\nsize=64m\nruntime=2\ntime_based=1\n`
+	randomWrite = `rw=randwrite\nbs=16k\nsize=64m\nruntime=2\ntime_based=1\n`
+	direct      = `direct=1\n`
+	// fio drops the page cache whenever it has gone through the file once. So it must not.
+	again = `norandommap=1\nio_size=64g\n`
+)
+
+var kinds = []kind{
+	{
+		name: "a buffered write", verdict: "FromMemory", operation: "write", invalid: true,
+		lie:  on(fio(`rw=write\nbs=1m\nsize=128m\n`)),
+		twin: on(fio(`rw=write\nbs=1m\nsize=128m\nend_fsync=1\n`)),
+	},
+	{
+		name: "random buffered writes", verdict: "FromMemory", operation: "write", invalid: true,
+		lie:  on(fio(randomWrite + again)),
+		twin: on(fio(randomWrite + direct)),
+	},
+	{
+		name: "reads that come again", verdict: "FromMemory", operation: "read", invalid: true,
+		lie:  on(fio(randomRead + again)),
+		twin: on(fio(randomRead + direct)),
+	},
+	{
+		name: "a mixture through the page cache", verdict: "FromMemory", operation: "read", invalid: true,
+		lie:  on(fio(`rw=randrw\nbs=16k\nsize=64m\nruntime=2\ntime_based=1\n` + again)),
+		twin: on(fio(`rw=randrw\nbs=16k\nsize=64m\nruntime=2\ntime_based=1\n` + direct)),
+	},
+	{
+		name: "a write without sync of the bandwidth engine", verdict: "FromMemory", operation: "write",
+		lie:  on(`bandwidth: {size: 128Mi, direct: false, operations: [Write]}`),
+		twin: on(`bandwidth: {size: 128Mi, direct: true, operations: [Write]}`),
+	},
+	{
+		name: "PostMark in memory", verdict: "FromMemory", operation: "read", invalid: true,
+		lie:  on(`postmark: {files: 500, transactions: 5000}`),
+		twin: on(fio(randomRead + direct)),
+	},
+	{
+		name: "bonnie++ in memory", verdict: "FromMemory", operation: "read.char",
+		lie:  on(`bonnie: {size: 64Mi, files: 0}`),
+		twin: on(fio(randomRead + direct)),
+	},
+	{
+		name: "iozone's matrix in memory", verdict: "FromMemory", operation: "read",
+		lie:  on(`iozone: {fileSizes: [16Mi], recordSizes: [64Ki], direct: false}`),
+		twin: on(`iozone: {fileSizes: [16Mi], recordSizes: [64Ki], direct: true}`),
+	},
+	{
+		name: "zeros", verdict: "DataReduced", operation: "write",
+		lie:  on(fio(randomWrite + direct + `zero_buffers=1\n`)),
+		twin: on(fio(randomWrite + direct + `refill_buffers=1\n`)),
+	},
+	{
+		name: "a bandwidth of small blocks", verdict: "BlockSizeLimited", operation: "write",
+		lie:  on(fio(`rw=write\nbs=8k\nsize=32m\n` + direct)),
+		twin: on(fio(`rw=write\nbs=1m\nsize=128m\n` + direct)),
+	},
+	{
+		name: "a CPU quota", verdict: "CPUThrottled", operation: "read",
+		lie:  quota(10_000),
+		twin: quota(200_000),
+	},
+	{
+		name: "a limit of reads", verdict: "Throttled", operation: "read",
+		lie:  throttled(fio(randomRead+direct), "read", 2<<20),
+		twin: throttled(fio(randomRead+direct), "read", 64<<30),
+	},
+	{
+		name: "a limit of writes", verdict: "Throttled", operation: "write",
+		lie:  throttled(fio(randomWrite+direct), "write", 2<<20),
+		twin: throttled(fio(randomWrite+direct), "write", 64<<30),
+	},
+	{
+		name: "a second reader", verdict: "NoisyNeighbour", operation: "read",
+		lie:  beside(true),
+		twin: beside(false),
+	},
+}
+
+// quota is a world whose workload has so many microseconds of a processor in each 100 ms.
+func quota(microseconds int) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		w := on(fio(randomRead + direct))(t)
+		w.cgroup = []limit{{what: "cpu", value: microseconds}}
+		return w
+	}
+}
+
+// throttled is a world in which the kernel lets so many bytes a second through.
+func throttled(workload, what string, rate int) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		device := disk(t)
+		return world{target: ext4(t, device), workload: workload, cgroup: []limit{{what: what, value: rate, device: device}}}
+	}
+}
+
+// beside is a world in which somebody else reads all the time: the same disk, or one in memory.
+func beside(same bool) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		device := disk(t)
+		other := device
+		if !same {
+			other = loop(t, file(t, memory(t), 64<<20), false)
+		}
+		return world{
+			target: ext4(t, device), workload: fio(randomRead + direct), deserved: nil,
+			meanwhile: func(ctx context.Context) {
+				for ctx.Err() == nil {
+					// It ends when the context does.
+					_ = exec.CommandContext(ctx, "dd", "if="+other, "of=/dev/null", "bs=64k", "count=256", "iflag=direct", "status=none").Run()
+				}
+			},
+		}
+	}
+}

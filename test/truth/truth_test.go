@@ -1,0 +1,86 @@
+//go:build truth
+
+package truth
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/test/ledger"
+)
+
+// Variable names the file that the worlds are counted in, one a line: found, missed, honest or
+// accused, and the kind.
+const Variable = "STORAGEBENCH_TRUTH"
+
+// kind is a kind of lie, and its honest twin.
+type kind struct {
+	name string
+	// verdict that names the lie, and the operation that it is about.
+	verdict, operation string
+	// invalid: it must invalidate the number, not only qualify it.
+	invalid   bool
+	lie, twin func(t *testing.T) world
+}
+
+func TestTruth(t *testing.T) {
+	rounds, err := strconv.Atoi(os.Getenv("STORAGEBENCH_TRUTH_ROUNDS"))
+	if err != nil {
+		rounds = 1
+	}
+	for _, k := range kinds {
+		t.Run(strings.ReplaceAll(k.name, " ", "-"), func(t *testing.T) {
+			for round := range rounds {
+				t.Run(fmt.Sprint("lie-", round), func(t *testing.T) { k.judgeLie(t) })
+				t.Run(fmt.Sprint("twin-", round), func(t *testing.T) { k.judgeTwin(t) })
+			}
+		})
+	}
+}
+
+func (k kind) judgeLie(t *testing.T) {
+	t.Helper()
+	row := k.lie(t).run(t)
+	for _, v := range row.Verdicts {
+		if v.Name == k.verdict && v.About(k.operation) && (!k.invalid || v.Effect == result.Invalidates) {
+			ledger.Note(t, Variable, "found", k.name)
+			t.Logf("%s: %s", v.Name, v.Sentence)
+			return
+		}
+	}
+	ledger.Note(t, Variable, "missed", k.name)
+	t.Errorf("%s of %s is missed; what was said: %s", k.verdict, k.operation, said(row))
+}
+
+func (k kind) judgeTwin(t *testing.T) {
+	t.Helper()
+	w := k.twin(t)
+	row := w.run(t)
+	for _, v := range row.Verdicts {
+		if !slices.Contains(w.deserved, v.Name) {
+			ledger.Note(t, Variable, "accused", k.name+": "+v.Name)
+			t.Errorf("an honest number is accused: %s", said(row))
+			return
+		}
+	}
+	ledger.Note(t, Variable, "honest", k.name)
+}
+
+// said writes a row's verdicts, and its numbers.
+func said(row result.Row) string {
+	var text strings.Builder
+	for _, v := range row.Verdicts {
+		fmt.Fprintf(&text, "\n%s %s %s: %s %v", v.Name, v.Effect, v.Operation, v.Sentence, v.Evidence)
+	}
+	for name, m := range row.Metrics {
+		if !strings.Contains(name, ".latency.") {
+			fmt.Fprintf(&text, "\n  %s %g", name, m.Median)
+		}
+	}
+	return text.String()
+}

@@ -1,0 +1,225 @@
+//go:build truth
+
+package truth
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"storagebench.io/storagebench/internal/result"
+)
+
+// world is what a benchmark is run in.
+type world struct {
+	// target is a directory or a block device.
+	target string
+	// workload is the engine's part of a workload, as YAML in one line.
+	workload string
+	// cgroup holds limits for the benchmark: file (cpu.quota, read.bytes, …) and value.
+	cgroup []limit
+	// meanwhile runs beside the benchmark until its context ends.
+	meanwhile func(context.Context)
+	// deserved are verdicts that are true of this world.
+	deserved []string
+}
+
+// limit is what a cgroup may use.
+type limit struct {
+	// what is cpu (cores), memory (bytes), or read or write (bytes a second of device).
+	what   string
+	value  int
+	device string // as in /dev
+}
+
+const benchmark = `apiVersion: storagebench.io/v1alpha1
+kind: StorageBenchmark
+metadata: {name: truth, namespace: default}
+spec:
+  targets:
+  - {name: t, hostPath: {path: /mnt}}
+  workloads:
+  - {name: w, %s}
+  trials: {min: 1}
+`
+
+// deadline of one benchmark. They take seconds.
+const deadline = 3 * time.Minute
+
+// run measures once, and returns the row.
+func (w world) run(t *testing.T) result.Row {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "benchmark.yaml")
+	spec := fmt.Sprintf(benchmark, w.workload)
+	if strings.HasPrefix(w.target, "/dev/") {
+		spec = strings.Replace(spec, "hostPath: {path: /mnt}", "blockDevice: {path: "+w.target+"}", 1)
+	}
+	if err := os.WriteFile(file, []byte(spec), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	argv := []string{program(t), "run", "-f", file, "--target", "t=" + w.target, "--out", filepath.Join(dir, "results"), "-o", "json"}
+	if len(w.cgroup) > 0 {
+		argv = inCgroup(t, w.cgroup, argv)
+	}
+	if w.meanwhile != nil {
+		beside, stop := context.WithCancel(ctx)
+		done := make(chan struct{})
+		go func() { defer close(done); w.meanwhile(beside) }()
+		defer func() { stop(); <-done }()
+	}
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 30 * time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v: %v\n%s", argv, err, stderr.String())
+	}
+	var s result.Summary
+	if err := json.Unmarshal(stdout.Bytes(), &s); err != nil || len(s.Rows) != 1 {
+		t.Fatalf("%v: %d rows\n%s", err, len(s.Rows), stderr.String())
+	}
+	return s.Rows[0]
+}
+
+// program returns the path of the storagebench under test.
+func program(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs("../../bin/storagebench")
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// sh runs a program, which must succeed, and returns what it prints.
+func sh(t *testing.T, argv ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), argv[0], argv[1:]...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(argv, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// undo runs a program at the end of the test. What is in use is tried again for a while.
+func undo(t *testing.T, argv ...string) {
+	t.Helper()
+	t.Cleanup(func() {
+		var err error
+		var out []byte
+		for range 50 {
+			if out, err = exec.CommandContext(context.Background(), argv[0], argv[1:]...).CombinedOutput(); err == nil {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		t.Errorf("%s: %v\n%s", strings.Join(argv, " "), err, out)
+	})
+}
+
+// scratch is a directory on a disk, not in memory.
+func scratch(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/var/tmp", "truth-") //nolint:usetesting // that can be in memory
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// file makes a file of so many bytes that are all written.
+func file(t *testing.T, dir string, size int) string {
+	t.Helper()
+	path := filepath.Join(dir, "disk.img")
+	sh(t, "dd", "if=/dev/urandom", "of="+path, "bs=1M", fmt.Sprintf("count=%d", size>>20), "conv=fsync", "status=none")
+	return path
+}
+
+// memory mounts a tmpfs.
+func memory(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	sh(t, "mount", "-t", "tmpfs", "-o", "mode=0755", "truth", dir)
+	undo(t, "umount", dir)
+	return dir
+}
+
+// loop attaches a file. It goes past the page cache unless cached is true.
+func loop(t *testing.T, path string, cached bool) string {
+	t.Helper()
+	device := sh(t, "losetup", "--find", "--show", fmt.Sprintf("--direct-io=%s", map[bool]string{true: "off", false: "on"}[cached]), path)
+	undo(t, "losetup", "--detach", device)
+	return device
+}
+
+// disk is a loop device of 512 MiB on a disk.
+func disk(t *testing.T) string {
+	t.Helper()
+	return loop(t, file(t, scratch(t), 512<<20), false)
+}
+
+// ext4 makes a file system that has nothing left to initialise, and mounts it.
+func ext4(t *testing.T, device string, options ...string) string {
+	t.Helper()
+	sh(t, "mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
+	return mount(t, device, options...)
+}
+
+func mount(t *testing.T, device string, options ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	sh(t, "mount", "-o", strings.Join(append([]string{"rw"}, options...), ","), device, dir)
+	undo(t, "umount", dir)
+	return dir
+}
+
+// inCgroup makes cgroups of version 1 with the limits, and returns an argv that runs in them.
+func inCgroup(t *testing.T, limits []limit, argv []string) []string {
+	t.Helper()
+	var joins []string
+	for i, l := range limits {
+		controller := map[string]string{"cpu": "cpu", "memory": "memory", "read": "blkio", "write": "blkio"}[l.what]
+		var set [2]string
+		switch l.what {
+		case "cpu":
+			set = [2]string{"cpu.cfs_quota_us", fmt.Sprint(l.value)} // of 100 ms
+		case "memory":
+			set = [2]string{"memory.limit_in_bytes", fmt.Sprint(l.value)}
+		default:
+			number := sh(t, "cat", "/sys/class/block/"+filepath.Base(l.device)+"/dev")
+			set = [2]string{"blkio.throttle." + l.what + "_bps_device", fmt.Sprintf("%s %d", number, l.value)}
+		}
+		dir := filepath.Join("/sys/fs/cgroup", controller, fmt.Sprintf("truth-%d-%d", os.Getpid(), i))
+		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+			t.Fatal(err)
+		}
+		undo(t, "rmdir", dir)
+		if err := os.WriteFile(filepath.Join(dir, set[0]), []byte(set[1]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		joins = append(joins, filepath.Join(dir, "cgroup.procs"))
+	}
+	script := `n=$1; shift; while [ "$n" -gt 0 ]; do echo $$ > "$1" || exit; shift; n=$((n-1)); done; exec "$@"`
+	return slices.Concat([]string{"sh", "-c", script, "sh", fmt.Sprint(len(joins))}, joins, argv)
+}
