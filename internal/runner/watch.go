@@ -92,8 +92,13 @@ func (w *worker) drain(ctx context.Context, env workload.Env) error {
 	limit := cmp.Or(w.TrialGrace, trialGrace)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errHangs)
 	defer cancel()
+	// It may outlive this call, and so must its descriptor.
+	own, err := duplicate(env)
+	if err != nil {
+		return err
+	}
 	done := make(chan error, 1)
-	go func() { done <- syncTarget(env) }()
+	go func() { done <- syncTarget(env, own) }()
 	select {
 	case err := <-done:
 		return err
@@ -109,20 +114,32 @@ func (w *worker) drain(ctx context.Context, env workload.Env) error {
 	}
 }
 
-// syncTarget syncs the target's file system, or its device.
-func syncTarget(env workload.Env) error {
+// duplicate returns a descriptor of the target's directory of its own, or nil if the target is
+// opened by its path.
+func duplicate(env workload.Env) (*os.File, error) {
+	if env.Opened == nil || env.Device != "" {
+		return nil, nil
+	}
+	fd, err := unix.FcntlInt(env.Opened.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("runner: dup %s: %w", env.Opened.Name(), err)
+	}
+	return os.NewFile(uintptr(fd), env.Opened.Name()), nil
+}
+
+// syncTarget syncs the target's file system, or its device, and closes f, if there is one.
+func syncTarget(env workload.Env, f *os.File) error {
 	path, sync := env.Dir, unix.Syncfs
 	if env.Device != "" {
 		path, sync = env.Device, unix.Fsync
 	}
-	f := env.Opened
-	if f == nil || env.Device != "" {
+	if f == nil {
 		var err error
 		if f, err = os.Open(path); err != nil {
 			return fmt.Errorf("runner: %w", err)
 		}
-		defer func() { _ = f.Close() }() // it was only synced
 	}
+	defer func() { _ = f.Close() }() // it was only synced
 	if err := sync(int(f.Fd())); err != nil && !errors.Is(err, unix.EINVAL) {
 		return fmt.Errorf("runner: sync %s: %w", path, err)
 	}
