@@ -338,7 +338,7 @@ func TestQuickUploadAfterTheEnd(t *testing.T) {
 	now, err := json.Marshal(b.Status)
 	m.must(err)
 	if !bytes.Equal(after, before) || !bytes.Equal(now, status) {
-		a.succeeded("the run's summary or status changed: %s", now)
+		a.succeeded("the run's summary or status changed: %v %s, was %s", !bytes.Equal(after, before), now, status)
 	}
 	a.remove(b)
 }
