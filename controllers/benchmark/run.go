@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
@@ -248,11 +250,28 @@ func (r *Reconciler) endWorker(p *pass, s *scene, name string, stored int32, fai
 	return nil
 }
 
+// unfinished asks the API server whether the run is still the one that p shows. The cache of an
+// operator that has just started can be behind, and the summary of a run that is over must not
+// be written again.
+func (r *Reconciler) unfinished(ctx context.Context, p *pass) error {
+	b := &v1alpha1.StorageBenchmark{}
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(p.StorageBenchmark), b); err != nil {
+		return err
+	}
+	if b.UID != p.UID || b.Status.Run == nil || b.Status.Run.ID != p.Status.Run.ID || b.Status.Run.FinishedAt != nil {
+		return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("storagebenchmarks").GroupResource(), p.Name, errChanged)
+	}
+	return nil
+}
+
 // conclude folds what was accepted of the workers into the run's summary and ends the run.
 func (r *Reconciler) conclude(ctx context.Context, p *pass, s *scene) error {
 	if s.world.StoreTrouble != nil {
 		r.finish(p, &trial.Failure{Class: reason.ResultsNotStored, Message: "the run's summary could not be stored: " + s.world.StoreTrouble.Message})
 		return nil
+	}
+	if err := r.unfinished(ctx, p); err != nil {
+		return err
 	}
 	summary, err := r.Results.Conclude(ctx, s.store, s.plan.Plan, r.Clock.Now())
 	if failure, ok := errors.AsType[*trial.Failure](err); ok && failure.Class == reason.LimitExceeded {

@@ -3,6 +3,7 @@
 package integration
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -16,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,6 +25,7 @@ import (
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/trial"
 )
 
 // late reads from a cache that does not get what happens to objects of one kind for a while.
@@ -76,7 +79,7 @@ func (l *late) List(ctx context.Context, into client.ObjectList, options ...clie
 		record, isRecord := object.(*v1alpha1.NodeRestore)
 		switch {
 		case o.Namespace != "" && object.GetNamespace() != o.Namespace:
-		case o.LabelSelector != nil && !o.LabelSelector.Matches(labelsOf(object)):
+		case o.LabelSelector != nil && !o.LabelSelector.Matches(labels.Set(object.GetLabels())):
 		case o.FieldSelector != nil && (!isRecord || !strings.HasSuffix(o.FieldSelector.String(), "="+string(record.Spec.Benchmark.UID))):
 		default:
 			items = append(items, object.DeepCopyObject())
@@ -84,14 +87,6 @@ func (l *late) List(ctx context.Context, into client.ObjectList, options ...clie
 	}
 	return meta.SetList(into, items)
 }
-
-type labelsSet map[string]string
-
-func (l labelsSet) Has(name string) bool              { _, ok := l[name]; return ok }
-func (l labelsSet) Get(name string) string            { return l[name] }
-func (l labelsSet) Lookup(name string) (string, bool) { v, ok := l[name]; return v, ok }
-
-func labelsOf(o client.Object) labelsSet { return o.GetLabels() }
 
 // kindsThatAreLate, each by itself: each has a watch of its own.
 var kindsThatAreLate = map[string]func() client.ObjectList{
@@ -338,5 +333,50 @@ func (w *lateWorld) lookAround() {
 				w.fail("node %s is being restored while %s is at work", record.Name, job.Name)
 			}
 		}
+	}
+}
+
+// A new operator whose cache is behind does not write the summary of a run that is over again.
+func TestTheSummaryOfARunThatIsOverStaysAsItIs(t *testing.T) {
+	s := startAPIServer(t).stage(t, 1)
+	spec := s.spec(rand.New(rand.NewPCG(1, 1)))
+	spec.Targets = spec.Targets[:1]
+	s.create(spec)
+	s.settle()
+	job := s.job()
+	message := measured(&lab{t: t, ctx: s.ctx, namespace: s.namespace, api: s.api}, job)
+	s.pod(job, corev1.PodStatus{Phase: corev1.PodSucceeded, ContainerStatuses: []corev1.ContainerStatus{{Name: "worker", State: corev1.ContainerState{
+		Terminated: &corev1.ContainerStateTerminated{Message: message, FinishedAt: metav1.NewTime(s.clock.Now())},
+	}}}})
+	before := &v1alpha1.StorageBenchmark{}
+	for range 60 {
+		b := s.benchmark()
+		if b.Status.Run.FinishedAt != nil {
+			break
+		}
+		before = b
+		s.pass()
+		s.collect()
+	}
+	if s.benchmark().Status.Run.FinishedAt == nil {
+		t.Fatalf("the run does not end: %+v", s.benchmark().Status)
+	}
+	rs := &v1alpha1.ResultStore{}
+	s.must(s.api.Get(s.ctx, types.NamespacedName{Name: s.store}, rs))
+	bucket, err := s.bench.Results.Open(s.ctx, rs)
+	s.must(err)
+	key := trial.Keys{Namespace: before.Namespace, Name: before.Name, Run: before.Status.Run.ID}.Summary()
+	was, err := bucket.Get(s.ctx, key)
+	s.must(err)
+	s.operator()
+	s.step(time.Minute)
+	s.cached.kind, s.cached.held = "StorageBenchmark", []client.Object{before}
+	for range 3 {
+		s.pass()
+	}
+	is, err := bucket.Get(s.ctx, key)
+	s.must(err)
+	if !bytes.Equal(was, is) {
+		t.Errorf("it was written again: %.200s, was %.200s", is, was)
 	}
 }
