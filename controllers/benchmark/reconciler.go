@@ -69,8 +69,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	if r.memory.writes.After(b.UID, b.ResourceVersion) {
 		return ctrl.Result{RequeueAfter: staleRetry}, nil
 	}
-	if behind, err := r.Workers.Behind(ctx, b.UID); behind || err != nil {
-		return ctrl.Result{RequeueAfter: staleRetry}, err
+	if again, err := r.Workers.Behind(ctx, b.UID); again > 0 || err != nil {
+		return ctrl.Result{RequeueAfter: again}, err
 	}
 	if err := r.Leases.ReleaseStrays(ctx, req.NamespacedName, b.UID); err != nil {
 		return ctrl.Result{}, err

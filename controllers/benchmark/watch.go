@@ -96,9 +96,6 @@ func (r *Reconciler) notOurOwn() predicate.Predicate {
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
 			r.memory.writes.Forget(e.Object.GetUID())
-			r.memory.setEmpty(e.Object.GetUID(), false)
-			r.memory.setEmpty(e.Object.GetUID(), false)
-			r.Workers.Forget(e.Object.GetUID())
 			r.memory.cleared(e.Object.GetUID())
 			r.memory.setEmpty(e.Object.GetUID(), false)
 			r.Workers.Forget(e.Object.GetUID())

@@ -50,8 +50,8 @@ type Reconciler struct {
 const staleRetry = 20 * time.Millisecond
 
 // overJobs remembers of which Jobs of workers the API server agreed with the cache, which may be
-// behind, that they start no more Pods. Asking once for each version of a Job in the cache is enough. After a
-// restart it asks once more.
+// behind, that they start no more Pods. Asking once for each version of a Job in the cache is
+// enough. After a restart it asks once more.
 type overJobs struct {
 	mu  sync.Mutex
 	all map[string]string // Job and version in the cache, by the record's name

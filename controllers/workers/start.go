@@ -232,6 +232,10 @@ func (w *Workers) delete(ctx context.Context, verb string, job *batchv1.Job) err
 		return nil
 	}
 	err := w.Client.Delete(ctx, job, client.Preconditions{UID: &job.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if owner := metav1.GetControllerOf(job); owner != nil && client.IgnoreNotFound(err) == nil {
+		// Whatever the cache still shows of it: to delete it once more does no harm.
+		w.jobs.Shown(owner.UID, client.ObjectKeyFromObject(job))
+	}
 	return action.Done(ctx, verb, job, client.IgnoreNotFound(err))
 }
 
