@@ -83,7 +83,7 @@ func ofOneKind(m Metric, first, second result.Row) Metric {
 		return m
 	}
 	m.Verdict, m.Low, m.High = Inconclusive, nil, nil
-	m.Reason = fmt.Sprintf("the numbers are of different kinds: that of the first run %s, that of the second %s", kind(a), kind(b))
+	m.Reason = fmt.Sprintf("the two numbers are of different kinds: that of the first run %s, that of the second %s; see the verdicts", kind(a), kind(b))
 	return m
 }
 

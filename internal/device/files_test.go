@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -122,8 +123,37 @@ func TestALinkThatReplacesAFileDoesNotLeadOutOfTheDirectory(t *testing.T) {
 	}
 	defer root.Close()
 	for _, name := range []string{"link", "pipe", "gone"} {
-		if size, data, err := written(root, name); data != 0 || name != "pipe" && err == nil {
+		if size, data, err := written(root, name, new(int)); data != 0 || name != "pipe" && err == nil {
 			t.Errorf("%s was read: %d of %d bytes, %v", name, data, size, err)
+		}
+	}
+}
+
+// Whoever writes to the directory cannot keep the runner busy.
+func TestADirectoryOfTooManyEntriesOrPiecesIsNotJudged(t *testing.T) {
+	many := t.TempDir()
+	for i := range maxFiles + 1 {
+		if err := os.Mkdir(filepath.Join(many, strconv.Itoa(i)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, many+"/a", mib, 0)
+	pieces := t.TempDir()
+	f, err := os.Create(filepath.Join(pieces, "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(maxExtents + 1) {
+		if _, err := f.WriteAt([]byte("x"), i*2*4096); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, dir := range map[string]string{"entries": many, "pieces": pieces} {
+		if m := Files(dir); m != nil {
+			t.Errorf("of too many %s: %v", name, m)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,7 +27,7 @@ func (st *stack) block(dir string) (id string) {
 		l.Kind, l.Type, l.Source = result.MappedLayer, mapperType(attribute(dir, "dm/uuid")), attribute(dir, "dm/name")
 		follow = func(at int) { st.mapper(at, dir) }
 	case is("md"):
-		l.Kind, l.Type = result.MappedLayer, orElse(attribute(dir, "md/level"), "md")
+		l.Kind, l.Type = result.MappedLayer, cmp.Or(attribute(dir, "md/level"), "md")
 		follow = func(at int) { st.raid(at, dir) }
 	case is("loop") || driver == "loop":
 		l.Kind, l.Type, l.Source = result.LoopLayer, "loop", untrimmed(dir, "loop/backing_file")
@@ -39,7 +40,7 @@ func (st *stack) block(dir string) (id string) {
 		l.Kind, l.Type = result.MappedLayer, "nvme-multipath"
 		follow = func(at int) { st.nvmePaths(at, dir) }
 	case len(slaves(dir)) > 0: // bcache, drbd
-		l.Kind, l.Type = result.MappedLayer, orElse(driver, "mapped")
+		l.Kind, l.Type = result.MappedLayer, cmp.Or(driver, "mapped")
 		follow = func(at int) { st.mapped(at, dir) }
 	case slices.Contains([]string{"zram", "brd", "null_blk"}, driver):
 		l.Kind, l.Type, l.InMemory = result.MemoryLayer, driver, true
@@ -80,7 +81,7 @@ func modelOf(model string) string {
 
 // deviceCache returns what a disk itself says of its cache.
 func deviceCache(dir, scsi string) string {
-	said := orElse(scsi, attribute(dir, "cache_type")) // the latter of virtio
+	said := cmp.Or(scsi, attribute(dir, "cache_type")) // the latter of virtio
 	switch {
 	case strings.HasPrefix(said, "write back"):
 		return "write back"
@@ -119,7 +120,7 @@ func chosen(list string) string {
 		value, _, _ := strings.Cut(rest, "]")
 		return value
 	}
-	return orElse(list, "unknown")
+	return cmp.Or(list, "unknown")
 }
 
 // mapperType returns what a device of the device mapper is, which the beginning of its UUID
@@ -223,13 +224,6 @@ func untrimmed(dir, name string) string {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
-}
-
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 // numberOf returns the number of a block device that has a name in /dev, or in sysfs if /dev

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -102,7 +103,7 @@ func disk(dir, driver string) (kind result.LayerKind, word, note string) {
 	case driver == "pmem":
 		return result.DiskLayer, driver, "persistent memory, or memory that the kernel was told to take for it (memmap=)"
 	default:
-		return result.DiskLayer, orElse(driver, "disk"), ""
+		return result.DiskLayer, cmp.Or(driver, "disk"), ""
 	}
 }
 

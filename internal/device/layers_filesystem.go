@@ -74,7 +74,7 @@ func (st *stack) filesystem(m *mountinfo.Info) (id string) {
 		l.Note = fmt.Sprintf("a program%s keeps the files of this file system: where, and whether it caches them, cannot be seen from here", named(program))
 	default:
 		l.Kind = result.UnknownLayer
-		l.Note = fmt.Sprintf("a file system of type %s does not show what it is on", fs.Type)
+		l.Note = fmt.Sprintf("storagebench does not know what a file system of type %s is on", fs.Type)
 	}
 	return st.add(l, nil)
 }

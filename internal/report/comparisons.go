@@ -76,7 +76,7 @@ func Comparisons(w io.Writer, s result.Summary) error {
 				}
 			}
 			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s%s\n", c.Target, c.Node, c.Workload, c.Variant+column(parts, cmp.Or(c.Part, "-")), name, change.Pairs,
-				InUnit(change.Unit, change.Control), InUnit(change.Unit, change.Variant), ratio, interval, column(judged, dash(kinds(s, c, name))))
+				InUnit(change.Unit, change.Control), InUnit(change.Unit, change.Variant), ratio, interval, column(judged, cmp.Or(kinds(s, c, name), "-")))
 		}
 	}
 	if err := tw.Flush(); err != nil {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -27,18 +28,10 @@ func Table(w io.Writer, s result.Summary) error {
 			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s%s\n",
 				row.Target, row.Node, row.Workload+column(variants, row.Variant)+column(parts, PartName(s.Rows, row)), op, row.N,
 				median(row, Rate(row, op), Number), intervalOf(row, op), median(row, op+".bandwidth", BytesPerSecond),
-				percentile(row, op, "p50"), percentile(row, op, "p99"), percentile(row, op, "p99.9"), column(judged, dash(Worth(row.Verdicts, op))))
+				percentile(row, op, "p50"), percentile(row, op, "p99"), percentile(row, op, "p99.9"), column(judged, cmp.Or(Worth(row.Verdicts, op), "-")))
 		}
 	}
 	return tw.Flush()
-}
-
-// dash stands for what is empty.
-func dash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }
 
 // column returns an optional column.

@@ -82,17 +82,17 @@ func WriteVerdicts(w io.Writer, s result.Summary) error {
 		Verdict
 		where []string
 	}
-	var lines []line
-	for _, row := range s.Rows {
+	var lines []*line
+	known := map[string]*line{}
+	for _, row := range Shown(s.Rows) {
 		for _, v := range Verdicts(row) {
-			i := slices.IndexFunc(lines, func(l line) bool {
-				return l.Name == v.Name && l.Effect == v.Effect && l.Sentence == v.Sentence && slices.Equal(l.Operations, v.Operations)
-			})
-			if i < 0 {
-				i = len(lines)
-				lines = append(lines, line{Verdict: v})
+			key := strings.Join(append([]string{v.Name, string(v.Effect), v.Sentence}, v.Operations...), "\n")
+			l := known[key]
+			if l == nil {
+				l = &line{Verdict: v}
+				known[key], lines = l, append(lines, l)
 			}
-			lines[i].where = append(lines[i].where, place(row, v))
+			l.where = append(l.where, place(row, v))
 		}
 	}
 	for i, l := range lines {
@@ -117,7 +117,7 @@ func WriteVerdicts(w io.Writer, s result.Summary) error {
 
 // place names the row and the operations of a verdict, and how many of the trials have it.
 func place(row result.Row, v Verdict) string {
-	text := row.Target + "/" + row.Workload
+	text := row.Target + "/" + WithPart(row.Workload, row.Part)
 	if row.Variant != "" {
 		text += "." + row.Variant
 	}

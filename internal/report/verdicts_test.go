@@ -79,3 +79,18 @@ func TestOperationsWithOneReasonShareALine(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// A verdict on a part says which part, and one on a mixture that is in no row is not written.
+func TestVerdictsOfPartsNameThem(t *testing.T) {
+	v := []result.RowVerdict{{Verdict: result.Verdict{Name: "Throttled", Effect: result.Qualifies, Sentence: "A limit."}, Trials: 1}}
+	row := func(part string, operations ...string) result.Row {
+		return result.Row{Target: "t", Workload: "w", Part: part, Node: "n", N: 1, Operations: operations, Verdicts: v}
+	}
+	var text strings.Builder
+	if err := WriteVerdicts(&text, result.Summary{Rows: []result.Row{row(""), row("log", "write"), row("scan", "read")}}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "\nThrottled qualifies (t/w[log]/n, 1 of 1; t/w[scan]/n, 1 of 1): A limit.\n"; text.String() != want {
+		t.Errorf("got %q, want %q", text.String(), want)
+	}
+}

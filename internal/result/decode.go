@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"storagebench.io/storagebench/api/reason"
@@ -271,6 +273,11 @@ func checkMeasured(o Outcome, attempt int, f *trial.Failure, m Metrics, operatio
 	return errors.Join(checkHistograms(h), f.Bound())
 }
 
+// printable reports whether a text is one line that steers no terminal.
+func printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) })
+}
+
 // checkVerdicts bounds what a tenant can upload as verdicts.
 func checkVerdicts(verdicts []Verdict) error {
 	if len(verdicts) > maxVerdicts {
@@ -284,6 +291,8 @@ func checkVerdicts(verdicts []Verdict) error {
 			return fmt.Errorf("a verdict has the invalid name %.64q or operation %.64q", v.Name, v.Operation)
 		case len(v.Sentence) > maxSentence || len(v.Settle) > maxSentence:
 			return fmt.Errorf("a sentence of verdict %.64q has more than %d bytes", v.Name, maxSentence)
+		case !printable(v.Sentence) || !printable(v.Settle):
+			return fmt.Errorf("a sentence of verdict %.64q has characters that cannot be printed", v.Name)
 		case len(v.Evidence) > maxOperations:
 			return fmt.Errorf("verdict %.64q has %d numbers of evidence, the limit is %d", v.Name, len(v.Evidence), maxOperations)
 		}

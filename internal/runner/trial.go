@@ -114,13 +114,15 @@ func (w *worker) execute(ctx context.Context, engine workload.Engine, env worklo
 			return nil, env.Unusable(err)
 		}
 	}
-	files := device.Files(env.Dir)
+	files, err := w.files(ctx, env)
+	if err != nil {
+		return nil, err
+	}
 	watch := w.watch()
 	idle := w.waitForIdle(ctx, watch)
 	limited, cancel := w.limitTrial(ctx, expected.Duration)
 	defer cancel()
 	var m *result.Measurement
-	var err error
 	d.StartedAt = w.Clock.Now()
 	before := watch.Read(w.Clock.Now())
 	used, elapsed := apart.Quietly(func() { m, err = engine.Run(limited, env) })

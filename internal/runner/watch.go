@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/device"
 	"storagebench.io/storagebench/internal/observe"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
@@ -89,16 +90,32 @@ func (w *worker) waitForIdle(ctx context.Context, watch observe.Watch) result.Me
 // drain writes what a trial left in memory to the disk, so that the next trial does not pay
 // for it. The kernel can keep it waiting for ever, if the storage does not answer.
 func (w *worker) drain(ctx context.Context, env workload.Env) error {
-	limit := cmp.Or(w.TrialGrace, trialGrace)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errHangs)
-	defer cancel()
 	// It may outlive this call, and so must its descriptor.
 	own, err := duplicate(env)
 	if err != nil {
 		return err
 	}
+	return w.unlessItHangs(ctx, env, "writing the trial's data from memory to the storage", func() error { return syncTarget(env, own) })
+}
+
+// files looks at the files that the trial finds.
+func (w *worker) files(ctx context.Context, env workload.Env) (result.Metrics, error) {
+	found := make(chan result.Metrics, 1)
+	err := w.unlessItHangs(ctx, env, "looking at the trial's files", func() error { found <- device.Files(env.Dir); return nil })
+	if err != nil {
+		return nil, err
+	}
+	return <-found, nil
+}
+
+// unlessItHangs calls f, which uses the target, and gives up if that does not answer. f may go on
+// after that, so what it uses must be its own.
+func (w *worker) unlessItHangs(ctx context.Context, env workload.Env, what string, f func() error) error {
+	limit := cmp.Or(w.TrialGrace, trialGrace)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errHangs)
+	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- syncTarget(env, own) }()
+	go func() { done <- f() }()
 	select {
 	case err := <-done:
 		return err
@@ -108,8 +125,8 @@ func (w *worker) drain(ctx context.Context, env workload.Env) error {
 		}
 		return &trial.Failure{
 			Class: reason.WorkloadFailed, Field: env.Field(env.Workload.Engine), Workload: env.Workload.Name, Err: apart.ErrStuck,
-			Message: fmt.Sprintf("writing what the trial had left in memory did not end within %s", limit),
-			Remedy:  "check whether the storage still answers",
+			Message: fmt.Sprintf("%s did not end within %s", what, limit),
+			Remedy:  "check the kernel's log, and whether the storage still answers",
 		}
 	}
 }

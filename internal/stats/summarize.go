@@ -237,7 +237,7 @@ func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.Worke
 		// A trial may lack a metric of an operation that was too fast to
 		// measure.
 		row.Operations = union(row.Operations, t.Operations)
-		row.Verdicts = addVerdicts(row.Verdicts, t.Verdicts)
+		row.Verdicts = addVerdicts(row.Verdicts, verdictsOf(t))
 		for name, m := range t.Metrics {
 			values[name] = append(values[name], m.Value)
 			units[name] = m.Unit

@@ -10,6 +10,17 @@ import (
 // maxRowVerdicts is how many verdicts a row has. No honest trial has so many.
 const maxRowVerdicts = 64
 
+// verdictsOf returns the verdicts on a trial, or, if it has parts, those on what its row shows: a
+// part that only writes has none on reads, and a mixture that is in no row none on operations.
+func verdictsOf(t result.TrialSummary) []result.Verdict {
+	if len(t.Parts) == 0 {
+		return t.Verdicts
+	}
+	return slices.DeleteFunc(slices.Clone(t.Verdicts), func(v result.Verdict) bool {
+		return v.Operation != "" && !slices.Contains(t.Operations, v.Operation)
+	})
+}
+
 // addVerdicts adds a trial's verdicts to a row's. A verdict that invalidates one of the trials
 // invalidates the row's number, which is made of all of them.
 func addVerdicts(row []result.RowVerdict, trial []result.Verdict) []result.RowVerdict {

@@ -125,3 +125,34 @@ func TestVerdictsDoNotMakeASummaryLarge(t *testing.T) {
 		t.Errorf("they say %d bytes; %d are short", said, short)
 	}
 }
+
+// A verdict on reads is none on a part that only writes, and a mixture that no row shows has none
+// on operations.
+func TestARowOfAPartHasTheVerdictsOnItsOperations(t *testing.T) {
+	worker := trial.Worker{Name: "fast.a", Target: "fast", Node: "a"}
+	p := &trial.Plan{Workloads: []trial.Workload{{Name: "w"}}, Trials: make([]trial.Trial, 1), Workers: []trial.Worker{worker}}
+	number := func(op string) result.Metrics {
+		return result.Metrics{op + ".iops": {Unit: result.PerSecond, Value: 1}}
+	}
+	w := result.WorkerSummary{Worker: worker, Trials: []result.TrialSummary{{
+		Trial: trial.Trial{Workload: "w"}, Outcome: result.Measured, Metrics: result.Metrics{"device.read.count": {}},
+		Parts: []result.PartSummary{
+			{Name: "scan", Operations: []string{"read"}, Metrics: number("read")}, {Name: "log", Operations: []string{"write"}, Metrics: number("write")},
+		},
+		Verdicts: []result.Verdict{verdictOf("FromMemory", result.Invalidates, "read"), verdictOf("CPUThrottled", result.Qualifies, "")},
+	}}}
+	want := map[string]string{"": "CPUThrottled", "scan": "FromMemory CPUThrottled", "log": "CPUThrottled"}
+	rows := Summarize(p, []result.WorkerSummary{w}, time.Unix(0, 0)).Rows
+	if len(rows) != len(want) {
+		t.Fatalf("%d rows", len(rows))
+	}
+	for _, row := range rows {
+		var names []string
+		for _, v := range row.Verdicts {
+			names = append(names, v.Name)
+		}
+		if got := strings.Join(names, " "); got != want[row.Part] {
+			t.Errorf("part %q has %q, want %q", row.Part, got, want[row.Part])
+		}
+	}
+}

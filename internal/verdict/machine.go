@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
 )
 
@@ -22,7 +23,7 @@ func cpuThrottled(f *Facts) []result.Verdict {
 		e = result.Invalidates
 	}
 	return []result.Verdict{{
-		Name: CPUThrottled, Effect: e, Evidence: evidence("share", result.Ratio, share),
+		Name: CPUThrottled, Effect: e, Evidence: evidence(number{"share", result.Ratio, share}),
 		Sentence: fmt.Sprintf("The CPU quota stopped the workload for %s of the time.", percent(share)),
 		Settle:   "Raise the CPU limit of the worker.",
 	}}
@@ -72,7 +73,12 @@ func cpuBound(f *Facts) []result.Verdict {
 	return []result.Verdict{{
 		Name: CPUBound, Effect: result.Qualifies, Settle: "Use more jobs, or larger blocks.",
 		Sentence: fmt.Sprintf("The workload's threads were busy computing for %s of the time, so that the disks waited for them.", percent(min(1, used/threads))),
-		Evidence: evidence("cpu", result.Ratio, used, "threads", result.Count, threads, "device.depth", result.Count, f.value("device.queue.depth"), "depth", result.Count, f.depth()),
+		Evidence: evidence(
+			number{"cpu", result.Ratio, used},
+			number{"threads", result.Count, threads},
+			number{"device.depth", result.Count, f.value("device.queue.depth")},
+			number{"depth", result.Count, f.depth()},
+		),
 	}}
 }
 
@@ -91,7 +97,12 @@ func queueHidesLatency(f *Facts) []result.Verdict {
 		out = append(out, d.each(result.Verdict{
 			Name: QueueHidesLatency, Effect: result.Qualifies, Settle: "Look at the total latency; the device's own is that of a shorter queue.",
 			Sentence: fmt.Sprintf("I/Os wait above the device: %.1f were in flight, but only %.1f of them at the device.", offered, device),
-			Evidence: evidence("depth", result.Count, offered, "device.depth", result.Count, device, "latency", result.Seconds, latency, "await", result.Seconds, await),
+			Evidence: evidence(
+				number{"depth", result.Count, offered},
+				number{"device.depth", result.Count, device},
+				number{"latency", result.Seconds, latency},
+				number{"await", result.Seconds, await},
+			),
 		})...)
 	}
 	return out
@@ -134,8 +145,12 @@ func blockSizeLimited(f *Facts) []result.Verdict {
 		}
 		out = append(out, d.each(result.Verdict{
 			Name: BlockSizeLimited, Effect: result.Qualifies, Settle: "Measure the same with blocks of 1 MiB.",
-			Sentence: fmt.Sprintf("One block of %s at a time decides this bandwidth: it is the block over its latency, not what the disk can transfer.", size(block)),
-			Evidence: evidence("block", result.Bytes, block, "request", result.Bytes, request, "depth", result.Count, depth),
+			Sentence: fmt.Sprintf("One block of %s at a time decides this bandwidth: it is the block over its latency, not what the disk can transfer.", report.Bytes(block)),
+			Evidence: evidence(
+				number{"block", result.Bytes, block},
+				number{"request", result.Bytes, request},
+				number{"depth", result.Count, depth},
+			),
 		})...)
 	}
 	return out
@@ -163,8 +178,12 @@ func backgroundIO(f *Facts) []result.Verdict {
 	}
 	return []result.Verdict{{
 		Name: BackgroundIO, Effect: e, Settle: "Find out who uses the disks, and measure again when they are idle.",
-		Sentence: fmt.Sprintf("Right before the trial the disks were moving %s per second, which is %s of what they moved during it.", size(background), percent(min(1, share))),
-		Evidence: evidence("background", result.BytesPerSecond, background, "during", result.BytesPerSecond, moved/duration, "share", result.Ratio, share),
+		Sentence: fmt.Sprintf("Right before the trial the disks were moving %s per second, which is %s of what they moved during it.", report.Bytes(background), percent(min(1, share))),
+		Evidence: evidence(
+			number{"background", result.BytesPerSecond, background},
+			number{"during", result.BytesPerSecond, moved / duration},
+			number{"share", result.Ratio, share},
+		),
 	}}
 }
 
@@ -198,7 +217,11 @@ func noisyNeighbour(f *Facts) []result.Verdict {
 	return []result.Verdict{{
 		Name: NoisyNeighbour, Effect: e, Settle: "Find out who else uses the disks, and measure again without it.",
 		Sentence: fmt.Sprintf("%s of what the disks moved was not the workload's.", percent(share)),
-		Evidence: evidence("device.bytes", result.Bytes, all, "foreign.bytes", result.Bytes, foreign, "share", result.Ratio, share),
+		Evidence: evidence(
+			number{"device.bytes", result.Bytes, all},
+			number{"foreign.bytes", result.Bytes, foreign},
+			number{"share", result.Ratio, share},
+		),
 	}}
 }
 
@@ -219,14 +242,14 @@ func impossible(f *Facts) []result.Verdict {
 		case link > 0 && rate > 1.05*link:
 			out = append(out, d.each(result.Verdict{
 				Name: ImpossibleUncached, Effect: result.Invalidates, Settle: "Look for the cache that answers.",
-				Sentence: fmt.Sprintf("%s per second is more than the links of the disks carry, %s per second.", size(rate), size(link)),
-				Evidence: evidence("rate", result.BytesPerSecond, rate, "link", result.BytesPerSecond, link),
+				Sentence: fmt.Sprintf("%s per second is more than the links of the disks carry, %s per second.", report.Bytes(rate), report.Bytes(link)),
+				Evidence: evidence(number{"rate", result.BytesPerSecond, rate}, number{"link", result.BytesPerSecond, link}),
 			})...)
 		case (f.direct() || f.Imported) && p50 > 0 && p50 < 2e-6:
 			out = append(out, d.each(result.Verdict{
 				Name: ImpossibleUncached, Effect: result.Invalidates, Settle: "Look for the cache that answers.",
-				Sentence: fmt.Sprintf("Half of the I/Os took less than %.1f µs, which is the time of memory and not of a disk.", max(0.1, p50*1e6)),
-				Evidence: evidence("p50", result.Seconds, p50),
+				Sentence: fmt.Sprintf("Half of the I/Os took less than %.1f µs: memory is that fast, a disk is not.", max(0.1, p50*1e6)),
+				Evidence: evidence(number{"p50", result.Seconds, p50}),
 			})...)
 		}
 	}
@@ -241,7 +264,7 @@ func runnerDisturbs(f *Facts) []result.Verdict {
 		return nil
 	}
 	return []result.Verdict{{
-		Name: RunnerDisturbs, Effect: result.Qualifies, Evidence: evidence("cpu", result.Ratio, used), Settle: "Report this as a fault of storagebench.",
+		Name: RunnerDisturbs, Effect: result.Qualifies, Evidence: evidence(number{"cpu", result.Ratio, used}), Settle: "Report this as a fault of storagebench.",
 		Sentence: fmt.Sprintf("storagebench itself used %s of a core during the trial.", percent(used)),
 	}}
 }

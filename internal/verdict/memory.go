@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
 )
 
@@ -26,7 +27,7 @@ func memoryBacked(f *Facts) []result.Verdict {
 	}
 	return []result.Verdict{{
 		Name: MemoryBacked, Effect: result.Invalidates,
-		Sentence: fmt.Sprintf("The target is in this machine's memory: %s is %s.", layer.ID, layer.Type),
+		Sentence: fmt.Sprintf("The target is kept in this machine's memory: %s (%s).", strings.TrimPrefix(layer.ID, "fs:"), layer.Type),
 		Settle:   "Measure a volume that is on a disk.",
 	}}
 }
@@ -39,14 +40,22 @@ func (f *Facts) readShare() (share float64, proof result.Metrics, ok bool) {
 	}
 	if hits, misses := f.value("zfs.arc.hits"), f.value("zfs.arc.misses"); f.has("zfs.arc.hits") && hits+misses > 0 {
 		share = hits / (hits + misses)
-		return share, evidence("arc.hits", result.Count, hits, "arc.misses", result.Count, misses, "share", result.Ratio, share), true
+		return share, evidence(
+			number{"arc.hits", result.Count, hits},
+			number{"arc.misses", result.Count, misses},
+			number{"share", result.Ratio, share},
+		), true
 	}
 	if !f.counted() {
 		return 0, nil, false
 	}
 	disks := f.value("device.read.bytes")
 	share = max(0, 1-disks/d.bytes)
-	return share, evidence("application.bytes", result.Bytes, d.bytes, "device.bytes", result.Bytes, disks, "share", result.Ratio, share), true
+	return share, evidence(
+		number{"application.bytes", result.Bytes, d.bytes},
+		number{"device.bytes", result.Bytes, disks},
+		number{"share", result.Ratio, share},
+	), true
 }
 
 // copies is how many copies of each block the target writes.
@@ -73,8 +82,11 @@ func (f *Facts) writeShare() (share, never float64, proof result.Metrics, ok boo
 	}
 	never = max(0, 1-(atEnd+later)/d.bytes)
 	return share, never, evidence(
-		"application.bytes", result.Bytes, d.bytes, "device.bytes", result.Bytes, atEnd,
-		"device.bytes.later", result.Bytes, later, "share", result.Ratio, share), true
+		number{"application.bytes", result.Bytes, d.bytes},
+		number{"device.bytes", result.Bytes, atEnd},
+		number{"device.bytes.later", result.Bytes, later},
+		number{"share", result.Ratio, share},
+	), true
 }
 
 // fromMemory: the disks moved less than the application.
@@ -86,9 +98,9 @@ func fromMemory(f *Facts) []result.Verdict {
 	if share, proof, ok := f.readShare(); ok && !f.thin() && !f.reduces() {
 		if e, bad := effect(share); bad {
 			d := f.reading()
-			sentence := fmt.Sprintf("%s of the %s that were read came from memory, not from the disks.", percent(share), size(d.bytes))
+			sentence := fmt.Sprintf("%s of the %s that were read came from memory, not from the disks.", percent(share), report.Bytes(d.bytes))
 			if d.together {
-				e, sentence = worstOf(share), fmt.Sprintf("%s of the %s that all tests together read came from memory, not from the disks.", percent(share), size(d.bytes))
+				e, sentence = worstOf(share), fmt.Sprintf("%s of the %s that all tests together read came from memory, not from the disks.", percent(share), report.Bytes(d.bytes))
 			}
 			out = append(out, d.each(result.Verdict{
 				Name: FromMemory, Effect: e, Sentence: sentence, Evidence: proof,
@@ -99,7 +111,7 @@ func fromMemory(f *Facts) []result.Verdict {
 	if share, _, proof, ok := f.writeShare(); ok && !f.reduces() {
 		if e, bad := effect(share); bad {
 			d := f.writing()
-			sentence := fmt.Sprintf("%s of the %s that were written were still in memory when the clock stopped.", percent(share), size(d.bytes))
+			sentence := fmt.Sprintf("%s of the %s that were written were still in memory when the clock stopped.", percent(share), report.Bytes(d.bytes))
 			if d.together {
 				e = worstOf(share)
 			}
@@ -139,8 +151,12 @@ func drained(f *Facts) []result.Verdict {
 	return d.each(result.Verdict{
 		Name: FromMemory, Effect: e,
 		Sentence: fmt.Sprintf("After the clock stopped it took %.1f s to write what was still in memory: %s of the whole time.", took, percent(share)),
-		Evidence: evidence("drain", result.Seconds, took, "measured", result.Seconds, own, "share", result.Ratio, share),
-		Settle:   "Use the durable rate, or make the workload sync what it writes.",
+		Evidence: evidence(
+			number{"drain", result.Seconds, took},
+			number{"measured", result.Seconds, own},
+			number{"share", result.Ratio, share},
+		),
+		Settle: "Use the durable rate, or make the workload sync what it writes.",
 	})
 }
 
@@ -181,8 +197,15 @@ func cachedBelow(f *Facts) []result.Verdict {
 		}
 		out = append(out, d.each(result.Verdict{
 			Name: CachedBelow, Effect: e, Settle: "Attach the loop device with losetup --direct-io=on, or drop the page cache and read more than the memory holds.",
-			Sentence: fmt.Sprintf("%s of what %s did came from the page cache of its file, not from the disks below it.", percent(share), loop.ID),
-			Evidence: evidence("device.bytes", result.Bytes, above, "below.bytes", result.Bytes, below, "share", result.Ratio, share),
+			Sentence: fmt.Sprintf(map[string]string{
+				"read":  "%s of what %s read came from the page cache of its file, not from the disks below it.",
+				"write": "%s of what %s wrote was still in the page cache of its file, not on the disks below it.",
+			}[d.name], percent(share), loop.ID),
+			Evidence: evidence(
+				number{"device.bytes", result.Bytes, above},
+				number{"below.bytes", result.Bytes, below},
+				number{"share", result.Ratio, share},
+			),
 		})...)
 	}
 	return out
@@ -270,8 +293,8 @@ func directIOFallback(f *Facts) []result.Verdict {
 	if d == nil || !d.Requested || d.Effective != result.CachedAnyway {
 		return nil
 	}
-	if _, ok := result.InMemory(f.Target.Layers); ok {
-		return nil
+	if _, ok := result.InMemory(f.Target.Layers); ok || len(cachedBelow(f)) > 0 {
+		return nil // that is said
 	}
 	e := result.Invalidates
 	if f.counted() {
@@ -317,8 +340,8 @@ func workingSet(f *Facts) []result.Verdict {
 		return nil
 	}
 	return d.each(result.Verdict{
-		Name: WorkingSetTooSmall, Effect: result.Qualifies, Settle: fmt.Sprintf("Read at least %s, or use direct=1.", size(2*memory)),
-		Sentence: fmt.Sprintf("The files have %s, which the memory of %s can hold.", size(files), size(memory)),
-		Evidence: evidence("files.bytes", result.Bytes, files, "memory.bytes", result.Bytes, memory),
+		Name: WorkingSetTooSmall, Effect: result.Qualifies, Settle: fmt.Sprintf("Read at least %s, or use direct=1.", report.Bytes(2*memory)),
+		Sentence: fmt.Sprintf("The files have %s, which the memory of %s can hold.", report.Bytes(files), report.Bytes(memory)),
+		Evidence: evidence(number{"files.bytes", result.Bytes, files}, number{"memory.bytes", result.Bytes, memory}),
 	})
 }

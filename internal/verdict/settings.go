@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
 )
 
@@ -21,7 +22,7 @@ func (f *Facts) dangers() []string {
 			}
 		}
 		if l.WriteCache == "write through" && l.DeviceCache == "write back" {
-			out = append(out, fmt.Sprintf("the kernel sends no flushes to %s, whose cache is volatile: queue/write_cache is write through", l.ID))
+			out = append(out, fmt.Sprintf("the cache of %s is volatile, and the kernel does not flush it: its queue/write_cache says write through", l.ID))
 		}
 	}
 	for _, t := range f.Tunables {
@@ -105,7 +106,7 @@ func toolErrors(f *Facts) []result.Verdict {
 	for _, op := range f.operations() {
 		if n := f.value(op + ".errors"); n > 0 {
 			out = append(out, result.Verdict{
-				Name: ToolErrors, Effect: result.Invalidates, Operation: op, Evidence: evidence("errors", result.Count, n),
+				Name: ToolErrors, Effect: result.Invalidates, Operation: op, Evidence: evidence(number{"errors", result.Count, n}),
 				Sentence: fmt.Sprintf("%.0f of these operations failed.", n), Settle: "See the tool's output, and mend what fails.",
 			})
 		}
@@ -119,8 +120,12 @@ func throttled(f *Facts) []result.Verdict {
 	duration, disks := f.value("device.seconds"), float64(max(1, len(f.Target.Devices)))
 	var out []result.Verdict
 	for _, d := range []direction{f.reading(), f.writing()} {
-		for _, quantity := range []struct{ name, rate, unit, words string }{
-			{"bytes", ".bandwidth", result.BytesPerSecond, "bytes"}, {"count", ".iops", result.PerSecond, "operations"},
+		for _, quantity := range []struct {
+			name, rate, unit string
+			words            func(float64) string
+		}{
+			{"bytes", ".bandwidth", result.BytesPerSecond, report.BytesPerSecond},
+			{"count", ".iops", result.PerSecond, func(n float64) string { return report.Number(n) + " operations per second" }},
 		} {
 			limit := f.value("limit." + d.name + "." + quantity.name)
 			if limit <= 0 || len(d.operations) == 0 {
@@ -143,8 +148,12 @@ func throttled(f *Facts) []result.Verdict {
 			}
 			out = append(out, d.each(result.Verdict{
 				Name: Throttled, Effect: result.Qualifies, Settle: "Measure without the limit to learn what the storage can do.",
-				Sentence: fmt.Sprintf("A limit of the cgroup decides the rate: %.4g %s per second for each disk.", limit, quantity.words),
-				Evidence: evidence("limit", quantity.unit, limit, "rate", quantity.unit, rate, "disks", result.Count, disks),
+				Sentence: fmt.Sprintf("A limit of the cgroup decides the rate: %s for each disk.", quantity.words(limit)),
+				Evidence: evidence(
+					number{"limit", quantity.unit, limit},
+					number{"rate", quantity.unit, rate},
+					number{"disks", result.Count, disks},
+				),
 			})...)
 		}
 	}

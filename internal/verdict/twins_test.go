@@ -3,7 +3,9 @@ package verdict
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"storagebench.io/storagebench/internal/result"
@@ -284,6 +286,43 @@ func TestThereIsALieForEachVerdict(t *testing.T) {
 	for _, name := range Names {
 		if !told[name] {
 			t.Errorf("there is no lie for %s", name)
+		}
+	}
+}
+
+// The page that explains verdicts has each of them.
+func TestEachVerdictIsExplained(t *testing.T) {
+	page, err := os.ReadFile("../../docs/reference/verdicts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range Names {
+		if !strings.Contains(string(page), "\n| "+name+" | ") {
+			t.Errorf("docs/reference/verdicts.md does not explain %s", name)
+		}
+	}
+}
+
+// The path of a file is whatever somebody called it.
+func TestASentenceIsOneLineWhateverAFileIsCalled(t *testing.T) {
+	f := Facts{Target: result.TargetEnvironment{Layers: []result.Layer{{ID: "fs:/mnt/a\n\x1b[2Jb\xff", Kind: result.FilesystemLayer, Type: "tmpfs", InMemory: true}}}}
+	verdicts := Judge(f)
+	if len(verdicts) != 1 || verdicts[0].Sentence != "The target is kept in this machine's memory: /mnt/a??[2Jb? (tmpfs)." {
+		t.Errorf("%+v", verdicts)
+	}
+}
+
+// Of several jobs that read, one may have read all that the disks did: memory is not the cause of
+// every number.
+func TestJobsThatSharedTheDisksAreJudgedWithCaution(t *testing.T) {
+	w := world{reads: 1 << 30, fromCache: 0.6, copies: 1, seconds: 10}
+	for jobs, want := range map[int]result.Effect{1: result.Invalidates, 2: result.Qualifies} {
+		f := w.facts()
+		for range jobs {
+			f.Measurement.Parts = append(f.Measurement.Parts, result.Part{Operations: []string{"read"}})
+		}
+		if v := find(Judge(f), FromMemory, "read"); v == nil || v.Effect != want {
+			t.Errorf("of %d jobs: %+v, want %s", jobs, v, want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 
 	"storagebench.io/storagebench/internal/result"
 )
@@ -97,12 +98,23 @@ func Judge(f Facts) []result.Verdict {
 	for _, c := range chain {
 		for _, v := range c(&f) {
 			if !slices.ContainsFunc(out, func(o result.Verdict) bool { return o.Name == v.Name && o.Operation == v.Operation }) {
+				v.Sentence = plain(v.Sentence)
 				out = append(out, v)
 			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b result.Verdict) int { return cmp.Compare(rank(a.Effect), rank(b.Effect)) })
 	return out
+}
+
+// plain replaces what would break a line or steer a terminal: names of files can hold anything.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsGraphic(r) {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
 }
 
 func rank(e result.Effect) int {
@@ -131,7 +143,7 @@ type direction struct {
 	operations []string
 	// bytes that the workload moved.
 	bytes float64
-	// together reports that several tests moved the bytes, of which some may have been served
+	// together reports that several tests, or jobs, moved the bytes, of which some may have been served
 	// from memory and others not.
 	together bool
 }
@@ -150,6 +162,13 @@ func (f *Facts) direction(name string, is func(string) bool) direction {
 	if tests := "tests." + name + ".bytes"; f.has(tests) {
 		d.bytes, d.together = f.value(tests), true
 	}
+	jobs := 0
+	for _, p := range f.Measurement.Parts {
+		if slices.ContainsFunc(p.Operations, is) {
+			jobs++
+		}
+	}
+	d.together = d.together || jobs > 1
 	for _, op := range f.operations() {
 		if is(op) {
 			d.operations = append(d.operations, op)
@@ -182,15 +201,18 @@ func (d direction) each(v result.Verdict) []result.Verdict {
 	return out
 }
 
-// evidence are numbers: name, unit and value of each.
-func evidence(parts ...any) result.Metrics {
+// number is one of the numbers of a verdict's evidence.
+type number struct {
+	name, unit string
+	value      float64
+}
+
+// evidence leaves out what is no number, such as a rate over no time.
+func evidence(numbers ...number) result.Metrics {
 	m := result.Metrics{}
-	for i := 0; i+2 < len(parts); i += 3 {
-		name, ok1 := parts[i].(string)
-		unit, ok2 := parts[i+1].(string)
-		v, ok3 := parts[i+2].(float64)
-		if ok1 && ok2 && ok3 && !math.IsNaN(v) && !math.IsInf(v, 0) {
-			m.Set(name, unit, v)
+	for _, n := range numbers {
+		if !math.IsNaN(n.value) && !math.IsInf(n.value, 0) {
+			m.Set(n.name, n.unit, n.value)
 		}
 	}
 	return m
@@ -206,20 +228,6 @@ func percent(share float64) string {
 	default:
 		return fmt.Sprintf("%.0f %%", p)
 	}
-}
-
-// size writes bytes in binary units.
-func size(bytes float64) string {
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
-	i := 0
-	for bytes >= 1023.95 && i < len(units)-1 {
-		bytes /= 1024
-		i++
-	}
-	if bytes >= 100 || i == 0 {
-		return fmt.Sprintf("%.0f %s", bytes, units[i])
-	}
-	return fmt.Sprintf("%.1f %s", bytes, units[i])
 }
 
 // effect of a share of an operation that was not done by the storage: from a tenth on it
