@@ -6,6 +6,8 @@ import (
 	"context"
 	"os/exec"
 	"testing"
+
+	"storagebench.io/storagebench/internal/device/devicetest"
 )
 
 // fio writes a workload of one job.
@@ -126,7 +128,7 @@ func beside(same bool) func(t *testing.T) world {
 		device := disk(t)
 		other := device
 		if !same {
-			other = loop(t, file(t, memory(t), 64<<20), false)
+			other = devicetest.Attach(t, file(t, memory(t), 64<<20), "--direct-io=on")
 		}
 		return world{
 			target: ext4(t, device), workload: fio(randomRead + direct), deserved: nil,

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"storagebench.io/storagebench/internal/device/devicetest"
 	"storagebench.io/storagebench/internal/result"
 )
 
@@ -107,16 +108,6 @@ func program(t *testing.T) string {
 	return path
 }
 
-// sh runs a program, which must succeed, and returns what it prints.
-func sh(t *testing.T, argv ...string) string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), argv[0], argv[1:]...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", strings.Join(argv, " "), err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
-
 // undo runs a program at the end of the test. What is in use is tried again for a while.
 func undo(t *testing.T, argv ...string) {
 	t.Helper()
@@ -152,7 +143,7 @@ func scratch(t *testing.T) string {
 func file(t *testing.T, dir string, size int) string {
 	t.Helper()
 	path := filepath.Join(dir, "disk.img")
-	sh(t, "dd", "if=/dev/urandom", "of="+path, "bs=1M", fmt.Sprintf("count=%d", size>>20), "conv=fsync", "status=none")
+	devicetest.Run(t, "dd", "if=/dev/urandom", "of="+path, "bs=1M", fmt.Sprintf("count=%d", size>>20), "conv=fsync", "status=none")
 	return path
 }
 
@@ -160,37 +151,22 @@ func file(t *testing.T, dir string, size int) string {
 func memory(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	sh(t, "mount", "-t", "tmpfs", "-o", "mode=0755", "truth", dir)
-	undo(t, "umount", dir)
+	devicetest.Mount(t, dir, "tmpfs", "truth", "-o", "mode=0755")
 	return dir
 }
 
-// loop attaches a file. It goes past the page cache unless cached is true.
-func loop(t *testing.T, path string, cached bool) string {
-	t.Helper()
-	device := sh(t, "losetup", "--find", "--show", fmt.Sprintf("--direct-io=%s", map[bool]string{true: "off", false: "on"}[cached]), path)
-	undo(t, "losetup", "--detach", device)
-	return device
-}
-
-// disk is a loop device of 512 MiB on a disk.
+// disk is a loop device of 512 MiB on a disk, past the page cache.
 func disk(t *testing.T) string {
 	t.Helper()
-	return loop(t, file(t, scratch(t), 512<<20), false)
+	return devicetest.Attach(t, file(t, scratch(t), 512<<20), "--direct-io=on")
 }
 
 // ext4 makes a file system that has nothing left to initialise, and mounts it.
-func ext4(t *testing.T, device string, options ...string) string {
+func ext4(t *testing.T, device string) string {
 	t.Helper()
-	sh(t, "mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
-	return mount(t, device, options...)
-}
-
-func mount(t *testing.T, device string, options ...string) string {
-	t.Helper()
+	devicetest.Run(t, "mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
 	dir := t.TempDir()
-	sh(t, "mount", "-o", strings.Join(append([]string{"rw"}, options...), ","), device, dir)
-	undo(t, "umount", dir)
+	devicetest.Mount(t, dir, "ext4", device)
 	return dir
 }
 
@@ -207,8 +183,11 @@ func inCgroup(t *testing.T, limits []limit, argv []string) []string {
 		case "memory":
 			set = [2]string{"memory.limit_in_bytes", fmt.Sprint(l.value)}
 		default:
-			number := sh(t, "cat", "/sys/class/block/"+filepath.Base(l.device)+"/dev")
+			number := devicetest.Run(t, "cat", "/sys/class/block/"+filepath.Base(l.device)+"/dev")
 			set = [2]string{"blkio.throttle." + l.what + "_bps_device", fmt.Sprintf("%s %d", number, l.value)}
+		}
+		if _, err := os.Stat(filepath.Join("/sys/fs/cgroup", controller)); err != nil {
+			t.Fatalf("this kind of lie needs cgroups of version 1, which this machine has not: %v", err)
 		}
 		dir := filepath.Join("/sys/fs/cgroup", controller, fmt.Sprintf("truth-%d-%d", os.Getpid(), i))
 		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {

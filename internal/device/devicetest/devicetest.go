@@ -36,7 +36,13 @@ func Loop(t *testing.T, size int64) string {
 	if err := os.Truncate(file, size); err != nil {
 		t.Fatal(err)
 	}
-	device := Run(t, "losetup", "--find", "--show", file)
+	return Attach(t, file)
+}
+
+// Attach attaches a file to a loop device with the kernel's default settings.
+func Attach(t *testing.T, file string, options ...string) string {
+	t.Helper()
+	device := Run(t, append(append([]string{"losetup", "--find", "--show"}, options...), file)...)
 	t.Cleanup(func() { cleanUp(t, "losetup", "--detach", device) })
 	reset(t, device)
 	return device
