@@ -96,6 +96,32 @@ var kinds = []kind{
 		twin: throttled(fio(randomWrite+direct), "write", 64<<30),
 	},
 	{
+		name: "a file system of memory", verdict: "MemoryBacked", operation: "read", invalid: true,
+		lie: func(t *testing.T) world {
+			t.Helper()
+			return world{target: memory(t), workload: fio(randomRead)}
+		},
+		twin: on(fio(randomRead + direct)),
+	},
+	{
+		name: "a loop device whose file is in memory", verdict: "MemoryBacked", operation: "write", invalid: true,
+		lie: func(t *testing.T) world {
+			t.Helper()
+			return world{target: ext4(t, devicetest.Attach(t, file(t, memory(t), 256<<20), "--direct-io=on")), workload: fio(randomWrite + direct)}
+		},
+		twin: on(fio(randomWrite + direct)),
+	},
+	{
+		name: "a page cache below a loop device", verdict: "CachedBelow", operation: "read", invalid: true,
+		lie:  below("--direct-io=off"),
+		twin: below("--direct-io=on"),
+	},
+	{
+		name: "syncs that flush nothing", verdict: "UnsafeConfiguration", operation: "sync", invalid: true,
+		lie:  mounted("barrier=0"),
+		twin: mounted("barrier=1"),
+	},
+	{
 		name: "a second reader", verdict: "NoisyNeighbour", operation: "read",
 		lie:  beside(true),
 		twin: beside(false),
@@ -118,6 +144,26 @@ func throttled(workload, what string, rate int) func(t *testing.T) world {
 		t.Helper()
 		device := disk(t)
 		return world{target: ext4(t, device), workload: workload, cgroup: []limit{{what: what, value: rate, device: device}}}
+	}
+}
+
+// below is a world on a loop device that uses the page cache for its file, or not.
+func below(option string) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		return world{target: ext4(t, devicetest.Attach(t, file(t, scratch(t), 512<<20), option)), workload: fio(randomRead + direct)}
+	}
+}
+
+// mounted is a world whose ext4 is mounted with an option, and whose workload syncs each write.
+func mounted(option string) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		device := disk(t)
+		devicetest.Run(t, "mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
+		dir := t.TempDir()
+		devicetest.Mount(t, dir, "ext4", device, "-o", option)
+		return world{target: dir, workload: fio(`rw=write\nbs=4k\nsize=8m\nfdatasync=1\n`)}
 	}
 }
 
