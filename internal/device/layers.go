@@ -44,6 +44,25 @@ func (s System) DeviceLayers(major, minor int) ([]result.Layer, error) {
 	return st.layers, nil
 }
 
+// Disks returns the names of the machine's disks: block devices that nothing visible is below, and
+// that are neither in memory nor on another machine.
+func (s System) Disks() []string {
+	links, _ := filepath.Glob(s.path("sys/dev/block/*"))
+	var disks []string
+	for _, link := range links {
+		var major, minor int
+		if _, err := fmt.Sscanf(filepath.Base(link), "%d:%d", &major, &minor); err != nil {
+			continue
+		}
+		layers, err := s.DeviceLayers(major, minor)
+		if err == nil && layers[0].Kind == result.DiskLayer && !slices.Contains(disks, layers[0].ID) {
+			disks = append(disks, layers[0].ID)
+		}
+	}
+	slices.Sort(disks)
+	return disks
+}
+
 // sysfs returns the directory of a block device.
 func (s System) sysfs(number string) (string, error) {
 	dir, err := filepath.EvalSymlinks(s.path("sys/dev/block", number))

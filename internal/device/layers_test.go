@@ -86,6 +86,16 @@ func TestLayersOfMadeUpMachinesAreWhatTheyAre(t *testing.T) {
 			}
 			kinds[top.Type] += len(layers)
 		}
+		var disks []string
+		for id, n := range w.nodes {
+			if n.dir != "" && n.Kind == result.DiskLayer {
+				disks = append(disks, id)
+			}
+		}
+		slices.Sort(disks)
+		if got := w.system().Disks(); !slices.Equal(got, disks) {
+			t.Fatalf("world %d: the disks are %q, want %q", seed, got, disks)
+		}
 		if err := os.RemoveAll(w.root); err != nil {
 			t.Fatal(err)
 		}

@@ -1,10 +1,6 @@
 package observe
 
 import (
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"storagebench.io/storagebench/internal/result"
@@ -100,22 +96,4 @@ func (w Watch) Idle(from, to Moment) result.Metrics {
 // Busy reports whether the target's disks did anything between two moments.
 func (w Watch) Busy(from, to Moment) bool {
 	return from.target.delta(to.target, readSectors)+from.target.delta(to.target, writeSectors) > 0
-}
-
-// PhysicalDisks returns the disks of the machine that are not made of others, and are not in
-// memory, without those in except.
-func PhysicalDisks(root string, except []string) []string {
-	entries, err := os.ReadDir(filepath.Join("/", root, "sys/block"))
-	if err != nil {
-		return nil
-	}
-	var out []string
-	for _, entry := range entries {
-		name := entry.Name()
-		virtual := slices.ContainsFunc([]string{"loop", "ram", "zram", "dm-", "md", "zd", "nullb"}, func(p string) bool { return strings.HasPrefix(name, p) })
-		if !virtual && !slices.Contains(except, name) {
-			out = append(out, name)
-		}
-	}
-	return out
 }

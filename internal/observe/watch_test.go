@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -135,17 +134,4 @@ func TestIdleIsWhatTheDisksDidPerSecond(t *testing.T) {
 	differ(t, "no time passed", w.Idle(first, first), nil)
 	differ(t, "no disk is watched", Watch{}.Idle(first, still), nil)
 	differ(t, "the disk is gone", w.Idle(first, Moment{At: still.At, Err: os.ErrNotExist}), nil)
-}
-
-func TestDisksThatAreMadeOfOthersAreNotPhysical(t *testing.T) {
-	root := t.TempDir()
-	for _, name := range []string{"sda", "sdb", "nvme0n1", "vda", "loop0", "ram1", "zram0", "dm-0", "md127", "zd16", "nullb0"} {
-		disk(t, root, name, sectors(0, 0))
-	}
-	if got, want := PhysicalDisks(root, []string{"sdb"}), []string{"nvme0n1", "sda", "vda"}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	if got := PhysicalDisks(t.TempDir(), nil); got != nil {
-		t.Errorf("without sysfs: %v", got)
-	}
 }

@@ -1,11 +1,11 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,7 +37,7 @@ func (w *worker) watch() observe.Watch {
 	if loops {
 		out.Below = belowLoops(target.Layers)
 		if len(out.Below) == 0 {
-			out.Others = observe.PhysicalDisks(w.System.Root, out.Target)
+			out.Others = slices.DeleteFunc(w.System.Disks(), func(name string) bool { return slices.Contains(out.Target, name) })
 		}
 	}
 	if target.FilesystemType == "zfs" {
@@ -111,8 +111,7 @@ func (w *worker) files(ctx context.Context, env workload.Env) (result.Metrics, e
 // unlessItHangs calls f, which uses the target, and gives up if that does not answer. f may go on
 // after that, so what it uses must be its own.
 func (w *worker) unlessItHangs(ctx context.Context, env workload.Env, what string, f func() error) error {
-	limit := cmp.Or(w.TrialGrace, trialGrace)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errHangs)
+	ctx, cancel := context.WithTimeoutCause(ctx, trialGrace, errHangs)
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- f() }()
@@ -125,7 +124,7 @@ func (w *worker) unlessItHangs(ctx context.Context, env workload.Env, what strin
 		}
 		return &trial.Failure{
 			Class: reason.WorkloadFailed, Field: env.Field(env.Workload.Engine), Workload: env.Workload.Name, Err: apart.ErrStuck,
-			Message: fmt.Sprintf("%s did not end within %s", what, limit),
+			Message: fmt.Sprintf("%s did not end within %s", what, trialGrace),
 			Remedy:  "check the kernel's log, and whether the storage still answers",
 		}
 	}

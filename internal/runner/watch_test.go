@@ -16,14 +16,14 @@ import (
 // Storage that does not answer ends a trial with words, not the worker by its deadline.
 func TestStorageThatDoesNotAnswerEndsTheTrial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &worker{Options: Options{TrialGrace: time.Hour}}
+		w := &worker{}
 		answer := make(chan struct{})
 		defer close(answer)
 		hang := func() error { <-answer; return nil }
 		begin := time.Now()
 		err := w.unlessItHangs(t.Context(), workload.Env{Workload: trial.Workload{Name: "w", Engine: "fio"}}, "looking", hang)
 		f, ok := errors.AsType[*trial.Failure](err)
-		if !ok || !errors.Is(err, apart.ErrStuck) || !strings.Contains(f.Message, "looking did not end within 1h0m0s") || time.Since(begin) != time.Hour {
+		if !ok || !errors.Is(err, apart.ErrStuck) || !strings.Contains(f.Message, "looking did not end within 15m0s") || time.Since(begin) != trialGrace {
 			t.Errorf("after %s: %+v", time.Since(begin), err)
 		}
 
