@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -289,23 +290,25 @@ func TestAStoreThatRefusesStopsTheWorker(t *testing.T) {
 }
 
 func TestTheTimeoutKeepsWhatWasMeasured(t *testing.T) {
-	b := newBed(t)
-	b.change = func(o *Options) { o.Timeout = 300 * time.Millisecond }
-	b.engine.run = func(ctx context.Context, env workload.Env) error {
-		if env.Trial.ID == "b.r001" {
-			<-ctx.Done()
-			return ctx.Err()
+	synctest.Test(t, func(t *testing.T) { // however long the disk takes
+		b := newBed(t)
+		b.change = func(o *Options) { o.Timeout = 300 * time.Millisecond }
+		b.engine.run = func(ctx context.Context, env workload.Env) error {
+			if env.Trial.ID == "b.r001" {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
 		}
-		return nil
-	}
-	receipt := b.run(t.Context())
-	f := receipt.Failure
-	if f == nil || f.Class != reason.TimedOut || f.Field != "spec.timeout" || !strings.Contains(f.Message, "1 of 6") || receipt.Stored != 1 {
-		t.Errorf("the receipt is %+v, %+v", receipt, f)
-	}
-	if len(b.left()) != 0 {
-		t.Errorf("left %v", b.left())
-	}
+		receipt := b.run(t.Context())
+		f := receipt.Failure
+		if f == nil || f.Class != reason.TimedOut || f.Field != "spec.timeout" || !strings.Contains(f.Message, "1 of 6") || receipt.Stored != 1 {
+			t.Errorf("the receipt is %+v, %+v", receipt, f)
+		}
+		if len(b.left()) != 0 {
+			t.Errorf("left %v", b.left())
+		}
+	})
 }
 
 func TestTargetsThatCannotBeUsedAreRefused(t *testing.T) {
@@ -355,19 +358,21 @@ func TestTargetsThatCannotBeUsedAreRefused(t *testing.T) {
 }
 
 func TestATrialThatHangsIsStoppedAndTheOthersGoOn(t *testing.T) {
-	b := newBed(t)
-	b.change = func(o *Options) { o.TrialGrace = 100 * time.Millisecond } // and it is expected to take a second
-	b.engine.run = func(ctx context.Context, env workload.Env) error {
-		if env.Trial.ID == "a.r002" {
-			<-ctx.Done()
-			return ctx.Err()
+	synctest.Test(t, func(t *testing.T) { // however long the disk takes
+		b := newBed(t)
+		b.change = func(o *Options) { o.TrialGrace = 100 * time.Millisecond } // and it is expected to take a second
+		b.engine.run = func(ctx context.Context, env workload.Env) error {
+			if env.Trial.ID == "a.r002" {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
 		}
-		return nil
-	}
-	receipt := b.run(t.Context())
-	if f := receipt.Failure; f == nil || f.Class != reason.WorkloadFailed || f.Workload != "a" || !strings.Contains(f.Message, "was expected to take 1s") || receipt.Stored != 5 {
-		t.Errorf("%+v, %+v", receipt, receipt.Failure)
-	}
+		receipt := b.run(t.Context())
+		if f := receipt.Failure; f == nil || f.Class != reason.WorkloadFailed || f.Workload != "a" || !strings.Contains(f.Message, "was expected to take 1s") || receipt.Stored != 5 {
+			t.Errorf("%+v, %+v", receipt, receipt.Failure)
+		}
+	})
 }
 
 func TestPlansThatDoNotFit(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"storagebench.io/storagebench/api/reason"
@@ -51,33 +52,35 @@ func TestAnEngineThatCannotBeKilledEndsTheWorker(t *testing.T) {
 		"the worker is stopped": {class: reason.InternalError, message: "the worker was stopped", stop: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBed(t)
-			b.change = c.change
-			ctx, stop := context.WithCancel(t.Context())
-			defer stop()
-			b.engine.run = func(ctx context.Context, env workload.Env) error {
-				if env.Trial.ID != "a.r002" {
-					return nil
+			synctest.Test(t, func(t *testing.T) { // however long the disk takes
+				b := newBed(t)
+				b.change = c.change
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				b.engine.run = func(ctx context.Context, env workload.Env) error {
+					if env.Trial.ID != "a.r002" {
+						return nil
+					}
+					if c.stop {
+						stop()
+					}
+					<-ctx.Done()
+					return &apart.Interrupted{Cause: ctx.Err(), Stuck: true, Words: "the disk is slow"}
 				}
-				if c.stop {
-					stop()
+				receipt := b.run(ctx)
+				f := receipt.Failure
+				if f == nil || f.Class != c.class {
+					t.Fatalf("%+v, %+v", receipt, f)
 				}
-				<-ctx.Done()
-				return &apart.Interrupted{Cause: ctx.Err(), Stuck: true, Words: "the disk is slow"}
-			}
-			receipt := b.run(ctx)
-			f := receipt.Failure
-			if f == nil || f.Class != c.class {
-				t.Fatalf("%+v, %+v", receipt, f)
-			}
-			for _, want := range []string{c.message, "did not end within", "it printed: the disk is slow"} {
-				if !strings.Contains(f.Message, want) {
-					t.Errorf("the message lacks %q: %s", want, f.Message)
+				for _, want := range []string{c.message, "did not end within", "it printed: the disk is slow"} {
+					if !strings.Contains(f.Message, want) {
+						t.Errorf("the message lacks %q: %s", want, f.Message)
+					}
 				}
-			}
-			if want := allTrials[:3]; !slices.Equal(b.engine.ran, want) || receipt.Stored != 2 {
-				t.Errorf("ran %v, stored %d", b.engine.ran, receipt.Stored)
-			}
+				if want := allTrials[:3]; !slices.Equal(b.engine.ran, want) || receipt.Stored != 2 {
+					t.Errorf("ran %v, stored %d", b.engine.ran, receipt.Stored)
+				}
+			})
 		})
 	}
 }
