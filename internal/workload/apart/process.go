@@ -200,13 +200,14 @@ func (p *process) converse(r request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	// Before the engine can begin: on a busy machine this process may wait after it has written.
+	begin, before := time.Now(), cpuTime()
 	if _, err := p.request.Write(text); err != nil {
 		return reply{}, errNoResult
 	}
 	if err := p.request.Close(); err != nil {
 		return reply{}, err
 	}
-	begin, before := time.Now(), cpuTime()
 	var waited, used time.Duration
 	got, err := readReply(p.result, func() { waited, used = time.Since(begin), cpuTime()-before })
 	got.waited, got.runnerCPU = waited, used
