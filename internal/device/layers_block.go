@@ -32,6 +32,9 @@ func (st *stack) block(dir string) (id string) {
 	case is("loop") || driver == "loop":
 		l.Kind, l.Type, l.Source = result.LoopLayer, "loop", untrimmed(dir, "loop/backing_file")
 		l.DirectIO = flag(dir, "loop/dio")
+		if attribute(dir, "ro") != "1" {
+			l.DeviceCache = "write back" // the kernel syncs its file whenever it is flushed
+		}
 		follow = func(at int) { st.loop(at) }
 	case driver == "zvol":
 		l.Kind, l.Type = result.MappedLayer, "zvol"
@@ -52,6 +55,9 @@ func (st *stack) block(dir string) (id string) {
 		l.Note = "a program of this machine serves this device: where it keeps the data cannot be seen from here"
 	default:
 		l.Kind, l.Type, l.Note = disk(dir, driver)
+		if l.Type == "nvme" && l.FUA != nil && *l.FUA && l.DeviceCache == "" {
+			l.DeviceCache = "write back" // it offers FUA if it has a volatile cache, and only then
+		}
 	}
 	return st.add(l, follow)
 }

@@ -213,8 +213,11 @@ func (w *world) disk(kind string) *node {
 		n = w.device(fmt.Sprintf("nvme%dn1", w.count), controller, 259, nil)
 		w.symlink(n.dir+"/device", controller)
 		n.Kind, n.Type = result.DiskLayer, "nvme"
-		if kind == "nvme-tcp" {
+		switch {
+		case kind == "nvme-tcp":
 			n.Kind, n.Type, n.noted = result.RemoteLayer, kind, true
+		case n.FUA != nil && *n.FUA:
+			n.DeviceCache = "write back"
 		}
 	case "zram":
 		n = w.memory(w.device(w.name("zram"), "sys/devices/virtual/block", 251, map[string]string{"disksize": "1"}), kind)
@@ -256,6 +259,9 @@ func (w *world) multipath(pci string) *node {
 		p.Kind, p.Type, p.noted = result.RemoteLayer, "nvme-"+transport, true
 		if transport == "pcie" {
 			p.Kind, p.Type, p.noted = result.DiskLayer, "nvme", false
+			if p.FUA != nil && *p.FUA {
+				p.DeviceCache = "write back"
+			}
 		}
 		paths = append(paths, w.know(p))
 	}

@@ -67,6 +67,7 @@ func Summarize(s *v1alpha1.StorageBenchmarkStatus, p Pass) {
 	w := writer{status: s, generation: p.Generation, now: p.Now}
 	run := s.Run
 	countActiveTime(run, p)
+	truncateTimes(run)
 	setTunablesRestored(w, p)
 	switch finished := run != nil && run.FinishedAt != nil; {
 	case finished && p.Outcome.Reason == "":
@@ -104,6 +105,19 @@ func countActiveTime(run *v1alpha1.RunStatus, p Pass) {
 	case !active && run.ActiveSince != nil:
 		run.ActiveFor = &metav1.Duration{Duration: Active(run, p.Now).Round(time.Second)}
 		run.ActiveSince = nil
+	}
+}
+
+// truncateTimes leaves the times of a run as the API server will return them, in whole seconds.
+// What is said of them then stays the same in the passes that read them back.
+func truncateTimes(run *v1alpha1.RunStatus) {
+	if run == nil {
+		return
+	}
+	for _, t := range []*metav1.Time{run.StartedAt, run.FinishedAt, run.ActiveSince} {
+		if t != nil {
+			*t = t.Rfc3339Copy()
+		}
 	}
 }
 

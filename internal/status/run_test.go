@@ -169,6 +169,35 @@ func TestASummaryThatCouldNotBeStoredIsNotSaidToBe(t *testing.T) {
 	}
 }
 
+// The API server keeps whole seconds. Of a run that took 27.6 s no later pass says that it
+// took 27.
+func TestWhatIsSaidOfARunStaysWhenItsTimesAreReadBack(t *testing.T) {
+	for seed := range uint64(500) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		started := noon.Add(time.Duration(r.Int64N(int64(time.Minute))))
+		finished := started.Add(time.Duration(r.Int64N(int64(time.Hour))))
+		s := &v1alpha1.StorageBenchmarkStatus{Run: &v1alpha1.RunStatus{
+			TrialsPlanned: 3, TrialsStored: 3, WorkersTotal: 1, WorkersDone: 1, StartedAt: new(metav1.NewTime(started)), FinishedAt: new(metav1.NewTime(finished)),
+		}}
+		if r.IntN(2) == 0 { // the operator started again in between, and read the start
+			s.Run.StartedAt = new(s.Run.StartedAt.Rfc3339Copy())
+		}
+		Summarize(s, Pass{Generation: 1, Now: finished})
+		first, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := &v1alpha1.StorageBenchmarkStatus{}
+		if err := json.Unmarshal(first, read); err != nil {
+			t.Fatal(err)
+		}
+		Summarize(read, Pass{Generation: 1, Now: finished.Add(time.Duration(r.Int64N(int64(time.Hour))))})
+		if second, err := json.Marshal(read); err != nil || string(first) != string(second) {
+			t.Fatalf("seed %d: %v\nfirst %s\nthen  %s", seed, err, first, second)
+		}
+	}
+}
+
 // Only time in which the run was active counts, of which it has spec.timeout.
 func TestTheTimeInWhichARunIsActiveAddsUp(t *testing.T) {
 	for seed := range uint64(200) {

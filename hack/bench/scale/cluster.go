@@ -113,6 +113,8 @@ func (c *cluster) startAPI() error {
 	server.Configure().
 		Append("audit-policy-file", policy).
 		Append("audit-log-path", c.audit.path).
+		// In MiB. It is read on from where the last reading ended, so it must not be rotated.
+		Append("audit-log-maxsize", "16384").
 		// They add finalizers that only controllers remove which do not run
 		// here.
 		Append("disable-admission-plugins", "StorageObjectInUseProtection").
