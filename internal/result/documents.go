@@ -137,6 +137,8 @@ type Measurement struct {
 	// DirectIO tells whether direct I/O was requested and whether it was in
 	// effect.
 	DirectIO *DirectIO `json:"directIO,omitempty"`
+	// Files is what the trial found of its files, by job, if the engine has a choice.
+	Files []FileChoice `json:"files,omitempty"`
 	// Seed of the trial's random choices. 0: the engine makes none, or the workload's own
 	// options decide.
 	Seed uint32 `json:"seed,omitempty"`
@@ -229,6 +231,8 @@ type TrialSummary struct {
 	Metrics Metrics `json:"metrics,omitempty"`
 	// Operations as in the trial's document; none if PartsOnly is set there.
 	Operations []string `json:"operations,omitempty"`
+	// Files as in the trial's document, if they are the same for all jobs; else Mixed.
+	Files FileState `json:"files,omitempty"`
 	// Parts that are rows of their own.
 	Parts []PartSummary `json:"parts,omitempty"`
 	// Verdicts as in the trial's document.
@@ -238,9 +242,10 @@ type TrialSummary struct {
 
 // PartSummary is the headline values of a part.
 type PartSummary struct {
-	Name       string   `json:"name"`
-	Metrics    Metrics  `json:"metrics"`
-	Operations []string `json:"operations"`
+	Name       string    `json:"name"`
+	Metrics    Metrics   `json:"metrics"`
+	Operations []string  `json:"operations"`
+	Files      FileState `json:"files,omitempty"`
 }
 
 // WorkloadPool holds the histograms of all measured trials of a workload with one
@@ -302,6 +307,9 @@ type Row struct {
 	Metrics map[string]Estimate `json:"metrics"`
 	// Operations in the engine's order, or sorted by name.
 	Operations []string `json:"operations,omitempty"`
+	// Files is what trials found of their files: Fresh, Overwrite, AsFound, or Mixed if jobs or
+	// trials differ.
+	Files FileState `json:"files,omitempty"`
 	// Verdicts are what the numbers are worth, those that invalidate first.
 	Verdicts []RowVerdict `json:"verdicts,omitempty"`
 	// Histograms of all trials, merged.

@@ -236,7 +236,7 @@ func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.Worke
 		row.N++
 		// A trial may lack a metric of an operation that was too fast to
 		// measure.
-		row.Operations = union(row.Operations, t.Operations)
+		row.Operations, row.Files = union(row.Operations, t.Operations), row.Files.With(t.Files)
 		row.Verdicts = addVerdicts(row.Verdicts, verdictsOf(t))
 		for name, m := range t.Metrics {
 			values[name] = append(values[name], m.Value)

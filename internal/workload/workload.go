@@ -39,6 +39,13 @@ type Engine interface {
 	Tools(ctx context.Context) map[string]string
 }
 
+// Cleaner is an engine whose trials leave files that the next one must not find.
+type Cleaner interface {
+	// Clean removes them. It is called after each trial, whatever its outcome, when what the
+	// trial wrote has reached the disk.
+	Clean(ctx context.Context, env Env) error
+}
+
 // Estimate of one trial.
 type Estimate struct {
 	Duration time.Duration

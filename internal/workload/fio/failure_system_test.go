@@ -114,7 +114,7 @@ func TestACancelledTrialLeavesNoFio(t *testing.T) {
 		_, err := Engine{}.Run(ctx, env)
 		ended <- err
 	}()
-	waitFor(t, "fio to start", func() bool { return len(fiosIn(t, env.Dir)) > 0 })
+	waitFor(t, "fio to start", func() bool { return len(fiosIn(t, directory(env))) > 0 })
 	cancel()
 	select {
 	case err := <-ended:
@@ -124,7 +124,7 @@ func TestACancelledTrialLeavesNoFio(t *testing.T) {
 	case <-time.After(tool.StopWait + 10*time.Second):
 		t.Fatal("it does not end")
 	}
-	if pids := fiosIn(t, env.Dir); len(pids) != 0 {
+	if pids := fiosIn(t, directory(env)); len(pids) != 0 {
 		t.Errorf("processes %v are left", pids)
 	}
 }

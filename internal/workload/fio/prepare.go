@@ -15,7 +15,7 @@ import (
 )
 
 // Prepare chooses the size of a job that gives none, checks that the target is
-// large enough, and writes what the jobs will read.
+// large enough, and writes what the jobs will read or overwrite.
 func (e Engine) Prepare(ctx context.Context, env workload.Env) error {
 	c, err := decode(env.Workload.Config)
 	if err != nil {
@@ -24,6 +24,9 @@ func (e Engine) Prepare(ctx context.Context, env workload.Env) error {
 	jobs, err := resolve(c, env.Target.Mode, env.Workload.Name)
 	if err != nil {
 		return env.InSpec(err)
+	}
+	if err := makeDirectory(env); err != nil {
+		return err
 	}
 	room, err := roomOn(env, jobs)
 	if err != nil {
@@ -45,9 +48,6 @@ func (e Engine) Prepare(ctx context.Context, env workload.Env) error {
 		if err := checkMemory(c.field(), jobs, room); err != nil {
 			return env.InSpec(err)
 		}
-	}
-	if c.Prefill == prefillNever {
-		return nil
 	}
 	return e.prefill(ctx, env, jobs, room)
 }
@@ -71,7 +71,7 @@ func existing(env workload.Env, jobs []job) (uint64, error) {
 	}
 	var sum uint64
 	for name := range e {
-		info, err := os.Lstat(filepath.Join(env.Dir, name))
+		info, err := os.Lstat(filepath.Join(directory(env), name))
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
