@@ -38,8 +38,10 @@ type FioWorkload struct {
 
 	// parameters are the options of a single job: {rw: randread, bs: 4k, iodepth: 32}.
 	// A value is a whole number or a string; fractions need quotes. Defaults: ioengine
-	// libaio, direct 1, bs 4k, size 1GiB (less on a small target), runtime 30s. runtime
-	// implies time_based 1.
+	// libaio, direct 1, bs 4k, runtime 30s. runtime implies time_based 1. A size that is left out
+	// is chosen by the worker: 1GiB for each clone, or together twice what the caches in the path
+	// can hold (with direct 0 the page cache; a loop device's; the ARC of ZFS), at most 64GiB and
+	// 80 % of what is free. The trial's document says why.
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=64

@@ -139,6 +139,8 @@ type Measurement struct {
 	DirectIO *DirectIO `json:"directIO,omitempty"`
 	// Files is what the trial found of its files, by job, if the engine has a choice.
 	Files []FileChoice `json:"files,omitempty"`
+	// Size that was chosen because the workload gives none, and why.
+	Size *SizeChoice `json:"size,omitempty"`
 	// Seed of the trial's random choices. 0: the engine makes none, or the workload's own
 	// options decide.
 	Seed uint32 `json:"seed,omitempty"`
@@ -356,6 +358,8 @@ type Memory struct {
 	TotalBytes uint64 `json:"totalBytes"`
 	// LimitBytes is the cgroup's limit; 0: no limit.
 	LimitBytes uint64 `json:"limitBytes,omitempty"`
+	// ARCBytes is the most that the cache of ZFS may hold (c_max); 0: there is no ZFS.
+	ARCBytes uint64 `json:"arcBytes,omitempty"`
 }
 
 // TargetEnvironment is the file system and the devices of a target.

@@ -35,7 +35,7 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 	}
 	env := workload.Env{
 		Workload: work, Target: w.target, Dir: target.dir(), Opened: target.opened(), Device: target.device, Trial: t, Run: w.Plan.Run, Worker: w.worker.Name,
-		Scratch: filepath.Join(w.Scratch, t.ID), State: filepath.Join(w.Spool, "state"), Log: w.Log,
+		Scratch: filepath.Join(w.Scratch, t.ID), State: filepath.Join(w.Spool, "state"), Log: w.Log, Machine: workload.MachineOf(w.summary.Environment),
 	}
 	for _, dir := range []string{env.Scratch, env.State} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {

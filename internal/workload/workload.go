@@ -75,6 +75,8 @@ type Env struct {
 	Trial trial.Trial
 	// Run and Worker are their names. With the trial, they make its seed.
 	Run, Worker string
+	// Machine is what sizes are chosen from.
+	Machine Machine
 	// Log is for people. The engine logs nothing while it measures.
 	Log *slog.Logger `json:"-"`
 }

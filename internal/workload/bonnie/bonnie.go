@@ -108,7 +108,8 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 	m.Seed, m.Command, m.RawOutput, m.Stderr = env.Seed(), r.Argv, r.Stdout, r.Stderr
 	moved(m, size)
 	m.DirectIO = &result.DirectIO{Effective: result.Buffered, Evidence: "bonnie++ reads and writes through the page cache, and ends each of its tests with fsync"}
-	m.Notes = append(m.Notes, e.cached(size)...)
+	m.Notes = append(m.Notes, e.cached(env, size)...)
+	m.Size = c.choice(env)
 	if err := diagnose(env, r, c.Files*filesUnit); err != nil {
 		return m, err
 	}

@@ -109,7 +109,7 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 	if d != nil {
 		*m = fold(d, jobs)
 	}
-	m.DirectIO, m.Files = direct, fileChoices(jobs)
+	m.DirectIO, m.Files, m.Size = direct, fileChoices(jobs), jobs[0].size
 	if !slices.ContainsFunc(jobs, job.hasSeed) {
 		m.Seed = env.Seed()
 	}
@@ -172,7 +172,8 @@ func (Engine) jobs(env workload.Env) ([]job, error) {
 		if err != nil {
 			return nil, err
 		}
-		jobs[0].options["size"] = fmt.Sprint(n)
+		jobs[0].options["size"] = fmt.Sprint(n.Bytes)
+		jobs[0].size = &n
 	}
 	return jobs, nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 )
@@ -85,25 +86,27 @@ func existing(env workload.Env, jobs []job) (uint64, error) {
 	return sum, nil
 }
 
-// chooseSize takes 1 GiB, or 80 % of a smaller target, divided by the clones that
-// have files of their own. It is chosen once, as what is free changes.
+// chooseSize chooses the size once, as what is free changes.
 func chooseSize(env workload.Env, j job, room uint64) error {
 	if ok, err := loadNote(env, "size-"+env.Workload.Name, &sizeNote{}); ok || err != nil {
 		return err
 	}
-	sharers := uint64(1)
-	if env.Target.Mode == trial.Filesystem && !j.has("filename") {
-		sharers = j.clones()
+	choice := j.chosenSize(env.Target.Mode, env.Machine, room)
+	if least := max(j.minBlock(), 4096); choice.Bytes < least {
+		return tooSmall(env, least*choice.Parts*10/8, room)
 	}
-	n := min(defaultSize, room/10*8/sharers)
-	if n > 1<<20 {
-		n = n >> 20 << 20
+	return saveNote(env, "size-"+env.Workload.Name, sizeNote{choice})
+}
+
+// chosenSize of a job that gives none, for each clone that has files of its own.
+func (j job) chosenSize(mode trial.Mode, machine workload.Machine, room uint64) result.SizeChoice {
+	parts := uint64(1)
+	if mode == trial.Filesystem && !j.has("filename") {
+		parts = j.clones()
 	}
-	n -= n % max(j.minBlock(), 4096)
-	if n < max(j.minBlock(), 4096) {
-		return tooSmall(env, max(j.minBlock(), 4096)*sharers*10/8, room)
-	}
-	return saveNote(env, "size-"+env.Workload.Name, sizeNote{n})
+	return workload.Size(workload.SizeFacts{
+		Machine: machine, Buffered: !j.direct(), Room: room, Parts: parts, Unit: max(j.minBlock(), 4096), Floor: defaultSize,
+	})
 }
 
 func checkRoom(env workload.Env, jobs []job, room uint64) error {

@@ -64,8 +64,8 @@ own in which sizes are bytes and times are microseconds; the trial's document ho
   and notes of blocks to be verified. More is refused with ` + "`LimitExceeded`" + `; on a block device
   whose size decides, by the worker.
 
-Defaults of ` + "`fio.parameters`" + `: ` + "`ioengine=libaio`, `direct=1`, `bs=4k`, `size=1GiB`" + ` (80 % of the
-target if that is less), and ` + "`runtime=30s` with `time_based=1`" + ` unless runtime, time_based,
+Defaults of ` + "`fio.parameters`" + `: ` + "`ioengine=libaio`, `direct=1`, `bs=4k`" + `, a size that is chosen
+([sizes](sizes.md)), and ` + "`runtime=30s` with `time_based=1`" + ` unless runtime, time_based,
 loops, number_ios or io_size is given. A job file has fio's defaults, and each job needs a
 size, except on a block device.
 

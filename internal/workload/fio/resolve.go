@@ -20,6 +20,8 @@ type job struct {
 	options map[string]string
 	// found is what each trial finds of the job's files, and why.
 	found result.FileChoice
+	// size that was chosen for a job that gives none, or nil.
+	size *result.SizeChoice
 }
 
 // resolve turns a configuration into jobs. name is what the job of parameters is
