@@ -28,6 +28,9 @@ const (
 type Metric struct {
 	Unit  string  `json:"unit"`
 	Value float64 `json:"value"`
+	// AtLeast reports that the value is a lower bound: the tool found the test too fast to be
+	// measured.
+	AtLeast bool `json:"atLeast,omitempty"`
 }
 
 // Metrics are keyed by name, <operation>.<quantity>.
@@ -35,6 +38,11 @@ type Metrics map[string]Metric
 
 // Set adds or replaces a metric.
 func (m Metrics) Set(name, unit string, value float64) { m[name] = Metric{Unit: unit, Value: value} }
+
+// SetAtLeast adds or replaces a metric of which only a lower bound is known.
+func (m Metrics) SetAtLeast(name, unit string, value float64) {
+	m[name] = Metric{Unit: unit, Value: value, AtLeast: true}
+}
 
 // Percentiles that become metrics, by name.
 var percentiles = []struct {
@@ -324,6 +332,9 @@ type Row struct {
 // Estimate is a median over trials. Low and High are its 95 % interval, absent
 // if there are too few trials. Pooled is the percentile of the merged
 // histogram, for latency percentiles.
+//
+// Of a trial that only gives a lower bound, the bound takes part in the median. If the median may
+// be above what that gives, AtLeast says so; if the interval's high end may be, there is none.
 type Estimate struct {
 	Unit   string   `json:"unit"`
 	N      int      `json:"n"`
@@ -331,6 +342,10 @@ type Estimate struct {
 	Low    *float64 `json:"low,omitempty"`
 	High   *float64 `json:"high,omitempty"`
 	Pooled *float64 `json:"pooled,omitempty"`
+	// Bounds is how many of the N trials only give a lower bound.
+	Bounds int `json:"bounds,omitempty"`
+	// AtLeast reports that the median is a lower bound itself.
+	AtLeast bool `json:"atLeast,omitempty"`
 }
 
 // Environment is where a worker measured.

@@ -104,6 +104,7 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 	tables, parseErr := Parse(r.Stdout)
 	if len(tables) > 0 {
 		*m = tables[0].Measurement
+		bounds(m, tables[0].TooFast, size, c.Files*filesUnit)
 	}
 	m.Seed, m.Command, m.RawOutput, m.Stderr = env.Seed(), r.Argv, r.Stdout, r.Stderr
 	moved(m, size)
