@@ -97,7 +97,7 @@ func (Engine) Outline(_ string, raw json.RawMessage, at workload.Place) (workloa
 		return workload.Outline{}, err
 	}
 	out := workload.Outline{}
-	size := uint64(0)
+	var size uint64
 	if c.Size != nil {
 		size = mebibytes(uint64(*c.Size)) << 20
 	} else {
