@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
@@ -50,7 +51,7 @@ func (e Engine) prefill(ctx context.Context, env workload.Env, jobs []job, room 
 		return err
 	}
 	if parseErr != nil {
-		return fmt.Errorf("fio: prefill: %w", parseErr)
+		return &trial.Failure{Class: reason.WorkloadFailed, Field: env.Field("fio"), Message: "writing the files before the first trial: " + parseErr.Error(), Workload: env.Workload.Name, Err: parseErr}
 	}
 	return saveNote(env, name, prefillNote{jobFile})
 }
