@@ -108,7 +108,7 @@ func TestLeafDisksOfAPath(t *testing.T) {
 		"/rbd":             {"rbd0", "Ceph RBD"},
 		"/iscsi":           {"sdc", "iSCSI"},
 		"/zvol":            {"zd0", "ZFS volume"},
-		"/fuse":            {"", "on another machine"},
+		"/fuse":            {"", "a program keeps the files"},
 		"/shadowed/x":      {"sda", ""},
 	} {
 		devices, note := s.UnderPath(path)

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -192,7 +193,7 @@ func TestWhatIsSaidOfARunStaysWhenItsTimesAreReadBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		Summarize(read, Pass{Generation: 1, Now: finished.Add(time.Duration(r.Int64N(int64(time.Hour))))})
-		if second, err := json.Marshal(read); err != nil || string(first) != string(second) {
+		if second, err := json.Marshal(read); err != nil || !bytes.Equal(first, second) {
 			t.Fatalf("seed %d: %v\nfirst %s\nthen  %s", seed, err, first, second)
 		}
 	}

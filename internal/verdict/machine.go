@@ -198,8 +198,9 @@ func noisyNeighbour(f *Facts) []result.Verdict {
 		moved := f.value("device." + d.name + ".bytes")
 		own := d.bytes
 		if d.name == "write" {
-			// Journals and metadata are the workload's own, and can be more than its data.
-			if !plain || f.syncs() || len(d.operations) == 0 {
+			// Journals and metadata are the workload's own, and can be more than its data. What only
+			// reads has none worth the name.
+			if !plain || f.syncs() || len(d.operations) == 0 && slices.ContainsFunc(f.operations(), func(op string) bool { return !isRead(op) }) {
 				continue
 			}
 			own = 1.3 * d.bytes * f.copies()

@@ -82,8 +82,8 @@ var kinds = []kind{
 	},
 	{
 		name: "a CPU quota", verdict: "CPUThrottled", operation: "read",
-		lie:  quota(10_000),
-		twin: quota(200_000),
+		lie:  quota(10_000, randomRead),
+		twin: quota(200_000, randomRead),
 	},
 	{
 		name: "a limit of reads", verdict: "Throttled", operation: "read",
@@ -129,10 +129,10 @@ var kinds = []kind{
 }
 
 // quota is a world whose workload has so many microseconds of a processor in each 100 ms.
-func quota(microseconds int) func(t *testing.T) world {
+func quota(microseconds int, job string) func(t *testing.T) world {
 	return func(t *testing.T) world {
 		t.Helper()
-		w := on(fio(randomRead + direct))(t)
+		w := on(fio(job + direct))(t)
 		w.cgroup = []limit{{what: "cpu", value: microseconds}}
 		return w
 	}

@@ -4,6 +4,7 @@ package truth
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,7 +37,8 @@ type world struct {
 
 // limit is what a cgroup may use.
 type limit struct {
-	// what is cpu (cores), memory (bytes), or read or write (bytes a second of device).
+	// what is cpu (cores), memory (bytes), read or write (bytes a second of device), or read.iops or
+	// write.iops.
 	what   string
 	value  int
 	device string // as in /dev
@@ -56,7 +58,7 @@ spec:
 // deadline of one benchmark. They take seconds.
 const deadline = 3 * time.Minute
 
-// run measures once, and returns the row.
+// run measures once, and returns the row: of several jobs, that of the last.
 func (w world) run(t *testing.T) result.Row {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
@@ -65,7 +67,7 @@ func (w world) run(t *testing.T) result.Row {
 	file := filepath.Join(dir, "benchmark.yaml")
 	spec := fmt.Sprintf(benchmark, w.workload)
 	if strings.HasPrefix(w.target, "/dev/") {
-		spec = strings.Replace(spec, "hostPath: {path: /mnt}", "blockDevice: {path: "+w.target+"}", 1)
+		spec = strings.Replace(spec, "hostPath: {path: /mnt}", "blockDevice: {path: "+w.target+", allowDataDestruction: true}", 1)
 	}
 	if err := os.WriteFile(file, []byte(spec), 0o600); err != nil {
 		t.Fatal(err)
@@ -89,10 +91,10 @@ func (w world) run(t *testing.T) result.Row {
 		t.Fatalf("%v: %v\n%s", argv, err, stderr.String())
 	}
 	var s result.Summary
-	if err := json.Unmarshal(stdout.Bytes(), &s); err != nil || len(s.Rows) != 1 {
+	if err := json.Unmarshal(stdout.Bytes(), &s); err != nil || len(s.Rows) == 0 {
 		t.Fatalf("%v: %d rows\n%s", err, len(s.Rows), stderr.String())
 	}
-	return s.Rows[0]
+	return s.Rows[len(s.Rows)-1]
 }
 
 // program returns the path of the storagebench under test.
@@ -175,7 +177,10 @@ func inCgroup(t *testing.T, limits []limit, argv []string) []string {
 	t.Helper()
 	var joins []string
 	for i, l := range limits {
-		controller := map[string]string{"cpu": "cpu", "memory": "memory", "read": "blkio", "write": "blkio"}[l.what]
+		controller := map[string]string{"cpu": "cpu", "memory": "memory"}[l.what]
+		if controller == "" {
+			controller = "blkio"
+		}
 		var set [2]string
 		switch l.what {
 		case "cpu":
@@ -184,7 +189,8 @@ func inCgroup(t *testing.T, limits []limit, argv []string) []string {
 			set = [2]string{"memory.limit_in_bytes", fmt.Sprint(l.value)}
 		default:
 			number := devicetest.Run(t, "cat", "/sys/class/block/"+filepath.Base(l.device)+"/dev")
-			set = [2]string{"blkio.throttle." + l.what + "_bps_device", fmt.Sprintf("%s %d", number, l.value)}
+			direction, unit, _ := strings.Cut(l.what, ".")
+			set = [2]string{"blkio.throttle." + direction + "_" + cmp.Or(unit, "bps") + "_device", fmt.Sprintf("%s %d", number, l.value)}
 		}
 		if _, err := os.Stat(filepath.Join("/sys/fs/cgroup", controller)); err != nil {
 			t.Fatalf("this kind of lie needs cgroups of version 1, which this machine has not: %v", err)

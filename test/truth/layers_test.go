@@ -1,0 +1,309 @@
+//go:build truth
+
+package truth
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"storagebench.io/storagebench/internal/device/devicetest"
+)
+
+// synced writes small blocks, each with a sync.
+var synced = fio(`rw=write\nbs=4k\nsize=8m\nfdatasync=1\n`)
+
+// layered are lies of what is below the target: devices, file systems, and how they are mounted.
+var layered = []kind{
+	{
+		name: "zeros on compressed memory", verdict: "MemoryBacked", operation: "write", invalid: true,
+		lie: func(t *testing.T) world {
+			t.Helper()
+			return world{target: ext4(t, zram(t)), workload: fio(randomWrite + direct + `zero_buffers=1\n`)}
+		},
+		twin: on(fio(randomWrite + direct)),
+	},
+	{
+		name: "random data on compressed memory", verdict: "MemoryBacked", operation: "write", invalid: true,
+		lie: func(t *testing.T) world {
+			t.Helper()
+			return world{target: zram(t), workload: fio(randomWrite + direct + `refill_buffers=1\n`)}
+		},
+		twin: func(t *testing.T) world {
+			t.Helper()
+			return world{target: blank(t), workload: fio(randomWrite + direct + `refill_buffers=1\n`)}
+		},
+	},
+	{
+		name: "an overlay whose upper directory is in memory", verdict: "MemoryBacked", operation: "write", invalid: true,
+		lie: func(t *testing.T) world {
+			t.Helper()
+			return world{target: overlay(t, memory(t)), workload: fio(randomWrite)}
+		},
+		twin: overlaid("", fio(randomWrite+direct)),
+	},
+	{
+		name: "small files in memory", verdict: "MemoryBacked", operation: "filesync", invalid: true,
+		lie: func(t *testing.T) world {
+			t.Helper()
+			return world{target: memory(t), workload: `filesync: {files: 2000}`}
+		},
+		twin: on(`filesync: {files: 300}`),
+	},
+	{
+		name: "a page cache two loop devices below", verdict: "CachedBelow", operation: "read", invalid: true,
+		lie:  stacked("--direct-io=off"),
+		twin: stacked("--direct-io=on"),
+	},
+	{
+		name: "an overlay that never syncs", verdict: "UnsafeConfiguration", operation: "sync", invalid: true,
+		lie:  overlaid("volatile", synced),
+		twin: overlaid("", synced),
+	},
+	{
+		name: "barriers that the superblock turns off", verdict: "UnsafeConfiguration", operation: "sync", invalid: true,
+		lie:  tuned("nobarrier"),
+		twin: tuned("^nobarrier"),
+	},
+	{
+		name: "a volatile cache that is called write-through", verdict: "UnsafeConfiguration", operation: "sync", invalid: true,
+		lie:  claimed("write through"),
+		twin: claimed("write back"),
+	},
+	{
+		name: "a file system that compresses", verdict: "DataReduced", operation: "write",
+		lie:  btrfs("compress-force=lzo", fio(`rw=write\nbs=1m\nsize=128m\nend_fsync=1\nbuffer_compress_percentage=90\nrefill_buffers=1\nfallocate=none\n`)),
+		twin: btrfs("nodatacow", fio(`rw=write\nbs=1m\nsize=128m\nend_fsync=1\nrefill_buffers=1\n`)),
+	},
+	{
+		name: "direct I/O that a journal of data prevents", verdict: "DirectIOFallback", operation: "",
+		lie: func(t *testing.T) world {
+			t.Helper()
+			w := mounted("data=journal")(t)
+			w.workload = fio(randomRead + direct)
+			return w
+		},
+		twin: func(t *testing.T) world {
+			t.Helper()
+			w := mounted("data=ordered")(t)
+			w.workload = fio(randomRead + direct)
+			return w
+		},
+	},
+	{
+		name: "a program that keeps the files", verdict: "NoDeviceEvidence", operation: "",
+		lie: func(t *testing.T) world {
+			t.Helper()
+			return world{target: bindfs(t, ext4(t, disk(t))), workload: fio(randomRead)}
+		},
+		twin: on(fio(randomRead + direct)),
+	},
+	{
+		name: "buffered reads of a device", verdict: "FromMemory", operation: "read", invalid: true,
+		lie:  raw(fio(randomRead + again)),
+		twin: raw(fio(randomRead + direct)),
+	},
+	{
+		name: "buffered writes on XFS", verdict: "FromMemory", operation: "write", invalid: true,
+		lie:  xfs(fio(`rw=write\nbs=1m\nsize=128m\n`)),
+		twin: xfs(fio(`rw=write\nbs=1m\nsize=128m\nend_fsync=1\n`)),
+	},
+	{
+		name: "reads that come again on XFS", verdict: "FromMemory", operation: "read", invalid: true,
+		lie:  xfs(fio(randomRead + again)),
+		twin: xfs(fio(randomRead + direct)),
+	},
+}
+
+// asked are lies of what a workload asks for, or of who else is there.
+var asked = []kind{
+	{
+		name: "a mapped file", verdict: "FromMemory", operation: "write", invalid: true,
+		lie:  on(fio(randomWrite + again + `ioengine=mmap\n`)),
+		twin: on(fio(randomWrite + direct)),
+	},
+	{
+		name: "files that are read into memory first", verdict: "FromMemory", operation: "read", invalid: true,
+		lie:  on(fio(`rw=read\nbs=64k\nsize=128m\npre_read=1\ninvalidate=0\n`)),
+		twin: on(fio(`rw=read\nbs=64k\nsize=128m\n`)),
+	},
+	{
+		name: "blocks that are all the same", verdict: "DataReduced", operation: "write",
+		lie:  on(fio(randomWrite + direct + `dedupe_percentage=100\n`)),
+		twin: on(fio(randomWrite + direct)),
+	},
+	{
+		name: "data that compresses", verdict: "DataReduced", operation: "write",
+		lie:  on(fio(randomWrite + direct + `buffer_compress_percentage=80\nrefill_buffers=1\n`)),
+		twin: on(fio(randomWrite + direct + `refill_buffers=1\n`)),
+	},
+	{
+		name: "a bandwidth of reads of small blocks", verdict: "BlockSizeLimited", operation: "read",
+		lie:  on(fio(`rw=read\nbs=4k\nsize=32m\n` + direct)),
+		twin: on(fio(`rw=read\nbs=1m\nsize=128m\n` + direct)),
+	},
+	{
+		name: "a CPU quota of writes", verdict: "CPUThrottled", operation: "write",
+		lie:  quota(10_000, randomWrite),
+		twin: quota(200_000, randomWrite),
+	},
+	{
+		name: "a limit of reads per second", verdict: "Throttled", operation: "read",
+		lie:  throttled(fio(randomRead+direct), "read.iops", 100),
+		twin: throttled(fio(randomRead+direct), "read.iops", 1<<30),
+	},
+	{
+		name: "a limit of writes per second", verdict: "Throttled", operation: "write",
+		lie:  throttled(fio(randomWrite+direct), "write.iops", 100),
+		twin: throttled(fio(randomWrite+direct), "write.iops", 1<<30),
+	},
+	{
+		name: "a second writer beside reads", verdict: "NoisyNeighbour", operation: "read",
+		lie:  writer(true),
+		twin: writer(false),
+	},
+}
+
+// zram is a device of compressed memory of its own.
+func zram(t *testing.T) string {
+	t.Helper()
+	number := devicetest.Run(t, "cat", "/sys/class/zram-control/hot_add")
+	undo(t, "sh", "-c", `echo "$1" > /sys/class/zram-control/hot_remove`, "sh", number)
+	write(t, "/sys/block/zram"+number+"/disksize", "268435456")
+	return "/dev/zram" + number
+}
+
+// write writes a setting of a device that the test made.
+func write(t *testing.T, path, value string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(value), 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// blank is a loop device of 256 MiB without content, past the page cache.
+func blank(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(scratch(t), "blank.img")
+	devicetest.Run(t, "dd", "if=/dev/zero", "of="+path, "bs=1M", "count=256", "conv=fsync", "status=none")
+	return devicetest.Attach(t, path, "--direct-io=on")
+}
+
+func raw(workload string) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		return world{target: blank(t), workload: workload}
+	}
+}
+
+func xfs(workload string) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		device, dir := disk(t), t.TempDir()
+		devicetest.Run(t, "mkfs.xfs", "-q", "-f", device)
+		devicetest.Mount(t, dir, "xfs", device)
+		return world{target: dir, workload: workload}
+	}
+}
+
+func btrfs(option, workload string) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		device, dir := disk(t), t.TempDir()
+		devicetest.Run(t, "mkfs.btrfs", "-q", "-f", device)
+		devicetest.Mount(t, dir, "btrfs", device, "-o", option)
+		return world{target: dir, workload: workload}
+	}
+}
+
+// overlay mounts an overlay whose upper directory is in a directory.
+func overlay(t *testing.T, in string, options ...string) string {
+	t.Helper()
+	for _, dir := range []string{"lower", "upper", "work"} {
+		if err := os.Mkdir(filepath.Join(in, dir), 0o755); err != nil { //nolint:gosec // others look into it, as into any mount
+			t.Fatal(err)
+		}
+	}
+	options = append(options, "lowerdir="+in+"/lower", "upperdir="+in+"/upper", "workdir="+in+"/work")
+	dir := t.TempDir()
+	devicetest.Mount(t, dir, "overlay", "truth", "-o", strings.Join(options, ","))
+	return dir
+}
+
+// overlaid is a world on an overlay on an ext4.
+func overlaid(option, workload string) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		var options []string
+		if option != "" {
+			options = append(options, option)
+		}
+		return world{target: overlay(t, ext4(t, disk(t)), options...), workload: workload}
+	}
+}
+
+// stacked is a world on a loop device whose file is on another one.
+func stacked(option string) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		lower := ext4(t, devicetest.Attach(t, file(t, scratch(t), 512<<20), option))
+		return world{target: ext4(t, devicetest.Attach(t, file(t, lower, 256<<20), "--direct-io=on")), workload: fio(randomRead + direct)}
+	}
+}
+
+// tuned is a world whose ext4 has an option in its superblock, which no table of mounts shows.
+func tuned(option string) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		device, dir := disk(t), t.TempDir()
+		devicetest.Run(t, "mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
+		devicetest.Run(t, "tune2fs", "-o", option, device)
+		devicetest.Mount(t, dir, "ext4", device)
+		return world{target: dir, workload: synced}
+	}
+}
+
+// claimed is a world whose device the kernel takes for one with, or without, a volatile cache.
+func claimed(cache string) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		device := disk(t)
+		setting := "/sys/block/" + filepath.Base(device) + "/queue/write_cache"
+		undo(t, "sh", "-c", `echo "write back" > "$1"`, "sh", setting)
+		write(t, setting, cache)
+		return world{target: ext4(t, device), workload: synced}
+	}
+}
+
+// bindfs mounts a directory again, by a program.
+func bindfs(t *testing.T, of string) string {
+	t.Helper()
+	dir := t.TempDir()
+	devicetest.Run(t, "bindfs", of, dir)
+	undo(t, "umount", dir)
+	return dir
+}
+
+// writer is a world in which somebody else writes all the time: to the same disk, or to one in memory.
+func writer(same bool) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		target := ext4(t, disk(t))
+		other := target
+		if !same {
+			other = ext4(t, devicetest.Attach(t, file(t, memory(t), 128<<20), "--direct-io=on"))
+		}
+		return world{
+			target: target, workload: fio(randomRead + direct),
+			meanwhile: func(ctx context.Context) {
+				for ctx.Err() == nil {
+					// It ends when the context does.
+					_ = exec.CommandContext(ctx, "dd", "if=/dev/zero", "of="+filepath.Join(other, "other"), "bs=64k", "count=256", "oflag=direct", "status=none").Run()
+				}
+			},
+		}
+	}
+}
