@@ -19,7 +19,7 @@ import (
 var cellMetric = regexp.MustCompile(`^(.+)\.(\d{1,19}(?:[KMGTPE]i)?B)\.(\d{1,19}(?:[KMGTPE]i)?B)\.bandwidth$`)
 
 // grid is one operation's matrix: medians by the names of file size and record size.
-type grid map[string]map[string]result.Estimate
+type grid map[string]map[string]float64
 
 // Matrix writes one table per operation for each row that was measured by file size and
 // record size: medians, with file sizes as lines and record sizes as columns. It writes
@@ -49,9 +49,9 @@ func gridsOf(row result.Row) map[string]grid {
 			grids[op] = grid{}
 		}
 		if grids[op][file] == nil {
-			grids[op][file] = map[string]result.Estimate{}
+			grids[op][file] = map[string]float64{}
 		}
-		grids[op][file][record] = e
+		grids[op][file][record] = e.Median
 	}
 	return grids
 }
@@ -88,7 +88,7 @@ func (g grid) write(w io.Writer) error {
 		for _, record := range columns {
 			text := "-"
 			if v, ok := g[file][record]; ok {
-				text = Bounded(v, BytesPerSecond(v.Median))
+				text = BytesPerSecond(v)
 			}
 			fmt.Fprint(tw, "\t", text)
 		}

@@ -99,9 +99,7 @@ func estimate(row result.Row, name string) *v1alpha1.Estimate {
 	if !ok {
 		return nil
 	}
-	e := interval(m.Median, m.Low, m.High)
-	e.Bounds, e.AtLeast = int32(min(max(m.Bounds, 0), math.MaxInt32)), m.AtLeast
-	return e
+	return interval(m.Median, m.Low, m.High)
 }
 
 func interval(median float64, low, high *float64) *v1alpha1.Estimate {

@@ -90,14 +90,8 @@ func (r request) do(ctx context.Context, engines Finder) (document result.Engine
 }
 
 func (r request) ask(ctx context.Context, e workload.Engine) (*result.Measurement, error) {
-	switch r.Step {
-	case prepare:
+	if r.Step == prepare {
 		return nil, e.Prepare(ctx, r.Env)
-	case clean:
-		if c, ok := e.(workload.Cleaner); ok {
-			return nil, c.Clean(ctx, r.Env)
-		}
-		return nil, nil
 	}
 	return e.Run(ctx, r.Env)
 }

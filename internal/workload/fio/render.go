@@ -32,18 +32,12 @@ func render(jobs []job, extra map[string]string) string {
 func withSeed(jobs []job, seed string) []job {
 	out := make([]job, len(jobs))
 	for i, j := range jobs {
-		out[i] = j.clone()
+		out[i] = job{name: j.name, line: j.line, options: maps.Clone(j.options)}
 		if !j.hasSeed() {
 			out[i].options["randseed"] = seed
 		}
 	}
 	return out
-}
-
-// clone returns a job whose options can be changed.
-func (j job) clone() job {
-	j.options = maps.Clone(j.options)
-	return j
 }
 
 // hasSeed reports whether the job's own options decide on its random sequence.
@@ -55,7 +49,7 @@ func (j job) hasSeed() bool {
 func onDevice(jobs []job, device string) []job {
 	out := make([]job, len(jobs))
 	for i, j := range jobs {
-		out[i] = j.clone()
+		out[i] = job{name: j.name, line: j.line, options: maps.Clone(j.options)}
 		out[i].options["filename"] = strings.ReplaceAll(device, ":", `\:`)
 	}
 	return out

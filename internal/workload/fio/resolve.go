@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
@@ -18,10 +17,6 @@ type job struct {
 	name    string
 	line    int
 	options map[string]string
-	// found is what each trial finds of the job's files, and why.
-	found result.FileChoice
-	// size that was chosen for a job that gives none, or nil.
-	size *result.SizeChoice
 }
 
 // resolve turns a configuration into jobs. name is what the job of parameters is
@@ -46,7 +41,7 @@ func resolve(c config, mode trial.Mode, name string) ([]job, error) {
 	if files > maxAllFiles {
 		return nil, invalid(c.field(), fmt.Sprintf("the jobs have %d files in total, more than the limit of %d", files, maxAllFiles), "lower nrfiles or numjobs")
 	}
-	return jobs, chooseFiles(c, jobs, mode)
+	return jobs, nil
 }
 
 func (c config) field() string {
