@@ -43,7 +43,7 @@ func (s System) underFilesystem(fs Filesystem, depth int) ([]result.Device, stri
 	case "nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "9p", "virtiofs", "lustre", "beegfs":
 		return nil, fmt.Sprintf("the target is on %s from %s, whose disks are on another machine and cannot be watched from here", fs.Type, fs.Source)
 	case "fuse":
-		return nil, fmt.Sprintf("a program keeps the files of %s (%s): where cannot be seen from here", fs.Source, fs.Type)
+		return nil, fmt.Sprintf("a program keeps the files of %s (%s), and the disks that it uses cannot be seen from here", fs.Source, fs.Type)
 	default:
 		return nil, fmt.Sprintf("a file system of type %s does not show its device", fs.Type)
 	}

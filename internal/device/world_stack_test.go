@@ -107,7 +107,7 @@ func (w *world) loop(depth int) *node {
 	}
 	n := w.device(w.name("loop"), "sys/devices/virtual/block", 7, files)
 	n.Kind, n.Type, n.Source, n.DirectIO, n.partitionable = result.LoopLayer, "loop", file, dio, true
-	if readOnly := w.chance(20); readOnly {
+	if w.chance(20) { // it is read-only
 		w.write(n.dir+"/ro", "1\n")
 	} else {
 		n.DeviceCache = "write back"

@@ -200,7 +200,8 @@ func noisyNeighbour(f *Facts) []result.Verdict {
 		if d.name == "write" {
 			// Journals and metadata are the workload's own, and can be more than its data. What only
 			// reads has none worth the name.
-			if !plain || f.syncs() || len(d.operations) == 0 && slices.ContainsFunc(f.operations(), func(op string) bool { return !isRead(op) }) {
+			writes := len(d.operations) > 0
+			if !plain || f.syncs() || !writes && !f.onlyReads() {
 				continue
 			}
 			own = 1.3 * d.bytes * f.copies()

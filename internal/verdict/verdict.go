@@ -177,6 +177,11 @@ func (f *Facts) direction(name string, is func(string) bool) direction {
 	return d
 }
 
+// onlyReads reports whether each operation of the workload is a read.
+func (f *Facts) onlyReads() bool {
+	return !slices.ContainsFunc(f.operations(), func(op string) bool { return !isRead(op) })
+}
+
 func isRead(op string) bool {
 	return op == "read" || op == "reread" || op == "freread" || op == "fread" || strings.HasPrefix(op, "read.") || strings.HasSuffix(op, ".read")
 }

@@ -5,6 +5,7 @@ package truth
 import (
 	"context"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"storagebench.io/storagebench/internal/device/devicetest"
@@ -29,7 +30,11 @@ const (
 	again = `norandommap=1\nio_size=64g\n`
 )
 
-var kinds = []kind{
+// synced writes small blocks, each with a sync.
+var synced = fio(`rw=write\nbs=4k\nsize=8m\nfdatasync=1\n`)
+
+// asked are lies of what a workload asks for, of limits, and of who else is there.
+var asked = []kind{
 	{
 		name: "a buffered write", verdict: "FromMemory", operation: "write", invalid: true,
 		lie:  on(fio(`rw=write\nbs=1m\nsize=128m\n`)),
@@ -119,13 +124,58 @@ var kinds = []kind{
 	},
 	{
 		name: "syncs that flush nothing", verdict: "UnsafeConfiguration", operation: "sync", invalid: true,
-		lie:  mounted("barrier=0"),
-		twin: mounted("barrier=1"),
+		lie:  made("ext4", "barrier=0", synced),
+		twin: made("ext4", "barrier=1", synced),
 	},
 	{
 		name: "a second reader", verdict: "NoisyNeighbour", operation: "read",
-		lie:  beside(true),
-		twin: beside(false),
+		lie:  beside(true, reads),
+		twin: beside(false, reads),
+	},
+	{
+		name: "a mapped file", verdict: "FromMemory", operation: "write", invalid: true,
+		lie:  on(fio(randomWrite + again + `ioengine=mmap\n`)),
+		twin: on(fio(randomWrite + direct)),
+	},
+	{
+		name: "files that are read into memory first", verdict: "FromMemory", operation: "read", invalid: true,
+		lie:  on(fio(`rw=read\nbs=64k\nsize=128m\npre_read=1\ninvalidate=0\n`)),
+		twin: on(fio(`rw=read\nbs=64k\nsize=128m\n`)),
+	},
+	{
+		name: "blocks that are all the same", verdict: "DataReduced", operation: "write",
+		lie:  on(fio(randomWrite + direct + `dedupe_percentage=100\n`)),
+		twin: on(fio(randomWrite + direct)),
+	},
+	{
+		name: "data that compresses", verdict: "DataReduced", operation: "write",
+		lie:  on(fio(randomWrite + direct + `buffer_compress_percentage=80\nrefill_buffers=1\n`)),
+		twin: on(fio(randomWrite + direct + `refill_buffers=1\n`)),
+	},
+	{
+		name: "a bandwidth of reads of small blocks", verdict: "BlockSizeLimited", operation: "read",
+		lie:  on(fio(`rw=read\nbs=4k\nsize=32m\n` + direct)),
+		twin: on(fio(`rw=read\nbs=1m\nsize=128m\n` + direct)),
+	},
+	{
+		name: "a CPU quota of writes", verdict: "CPUThrottled", operation: "write",
+		lie:  quota(10_000, randomWrite),
+		twin: quota(200_000, randomWrite),
+	},
+	{
+		name: "a limit of reads per second", verdict: "Throttled", operation: "read",
+		lie:  throttled(fio(randomRead+direct), "read.iops", 100),
+		twin: throttled(fio(randomRead+direct), "read.iops", 1<<30),
+	},
+	{
+		name: "a limit of writes per second", verdict: "Throttled", operation: "write",
+		lie:  throttled(fio(randomWrite+direct), "write.iops", 100),
+		twin: throttled(fio(randomWrite+direct), "write.iops", 1<<30),
+	},
+	{
+		name: "a second writer beside reads", verdict: "NoisyNeighbour", operation: "read",
+		lie:  beside(true, writes),
+		twin: beside(false, writes),
 	},
 }
 
@@ -156,33 +206,33 @@ func below(option string) func(t *testing.T) world {
 	}
 }
 
-// mounted is a world whose ext4 is mounted with an option, and whose workload syncs each write.
-func mounted(option string) func(t *testing.T) world {
-	return func(t *testing.T) world {
-		t.Helper()
-		device := disk(t)
-		devicetest.Run(t, "mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
-		dir := t.TempDir()
-		devicetest.Mount(t, dir, "ext4", device, "-o", option)
-		return world{target: dir, workload: fio(`rw=write\nbs=4k\nsize=8m\nfdatasync=1\n`)}
-	}
-}
+// Programs that use a directory until they are stopped.
+var (
+	reads  = []string{"if=%s/other", "of=/dev/null", "iflag=direct"}
+	writes = []string{"if=/dev/zero", "of=%s/other", "oflag=direct"}
+)
 
-// beside is a world in which somebody else reads all the time: the same disk, or one in memory.
-func beside(same bool) func(t *testing.T) world {
+// beside is a world in which somebody else reads or writes all the time: on the same disk, or on
+// one in memory.
+func beside(same bool, does []string) func(t *testing.T) world {
 	return func(t *testing.T) world {
 		t.Helper()
-		device := disk(t)
-		other := device
+		target := ext4(t, disk(t))
+		other := target
 		if !same {
-			other = devicetest.Attach(t, file(t, memory(t), 64<<20), "--direct-io=on")
+			other = ext4(t, devicetest.Attach(t, file(t, memory(t), 128<<20), "--direct-io=on"))
+		}
+		devicetest.Run(t, "dd", "if=/dev/urandom", "of="+other+"/other", "bs=1M", "count=16", "oflag=direct", "status=none")
+		argv := []string{"dd", "bs=64k", "count=256", "conv=notrunc", "status=none"}
+		for _, argument := range does {
+			argv = append(argv, strings.ReplaceAll(argument, "%s", other))
 		}
 		return world{
-			target: ext4(t, device), workload: fio(randomRead + direct), deserved: nil,
+			target: target, workload: fio(randomRead + direct),
 			meanwhile: func(ctx context.Context) {
 				for ctx.Err() == nil {
 					// It ends when the context does.
-					_ = exec.CommandContext(ctx, "dd", "if="+other, "of=/dev/null", "bs=64k", "count=256", "iflag=direct", "status=none").Run()
+					_ = exec.CommandContext(ctx, argv[0], argv[1:]...).Run()
 				}
 			},
 		}

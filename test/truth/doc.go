@@ -1,6 +1,7 @@
 // Package truth tells storagebench lies, and counts which of them it believes.
 //
-// In: kinds of wrong numbers (cases_test.go), each as two worlds made of real devices, file
+// In: kinds of wrong numbers (cases_test.go: what a workload asks for, limits and neighbours;
+// layers_test.go: what is below the target), each as two worlds made of real devices, file
 // systems and cgroups: one in which a benchmark's number is not what it seems, and a twin that is
 // as like it as can be, and honest. Out: the confusion matrix. A lie is found if the row has the
 // verdict that names it; a twin is accused if its row has any verdict that the world does not

@@ -3,18 +3,13 @@
 package truth
 
 import (
-	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"storagebench.io/storagebench/internal/device/devicetest"
 )
-
-// synced writes small blocks, each with a sync.
-var synced = fio(`rw=write\nbs=4k\nsize=8m\nfdatasync=1\n`)
 
 // layered are lies of what is below the target: devices, file systems, and how they are mounted.
 var layered = []kind{
@@ -75,23 +70,13 @@ var layered = []kind{
 	},
 	{
 		name: "a file system that compresses", verdict: "DataReduced", operation: "write",
-		lie:  btrfs("compress-force=lzo", fio(`rw=write\nbs=1m\nsize=128m\nend_fsync=1\nbuffer_compress_percentage=90\nrefill_buffers=1\nfallocate=none\n`)),
-		twin: btrfs("nodatacow", fio(`rw=write\nbs=1m\nsize=128m\nend_fsync=1\nrefill_buffers=1\n`)),
+		lie:  made("btrfs", "compress-force=lzo", fio(`rw=write\nbs=1m\nsize=128m\nend_fsync=1\nbuffer_compress_percentage=90\nrefill_buffers=1\nfallocate=none\n`)),
+		twin: made("btrfs", "nodatacow", fio(`rw=write\nbs=1m\nsize=128m\nend_fsync=1\nrefill_buffers=1\n`)),
 	},
 	{
 		name: "direct I/O that a journal of data prevents", verdict: "DirectIOFallback", operation: "",
-		lie: func(t *testing.T) world {
-			t.Helper()
-			w := mounted("data=journal")(t)
-			w.workload = fio(randomRead + direct)
-			return w
-		},
-		twin: func(t *testing.T) world {
-			t.Helper()
-			w := mounted("data=ordered")(t)
-			w.workload = fio(randomRead + direct)
-			return w
-		},
+		lie:  made("ext4", "data=journal", fio(randomRead+direct)),
+		twin: made("ext4", "data=ordered", fio(randomRead+direct)),
 	},
 	{
 		name: "a program that keeps the files", verdict: "NoDeviceEvidence", operation: "",
@@ -118,60 +103,15 @@ var layered = []kind{
 	},
 }
 
-// asked are lies of what a workload asks for, or of who else is there.
-var asked = []kind{
-	{
-		name: "a mapped file", verdict: "FromMemory", operation: "write", invalid: true,
-		lie:  on(fio(randomWrite + again + `ioengine=mmap\n`)),
-		twin: on(fio(randomWrite + direct)),
-	},
-	{
-		name: "files that are read into memory first", verdict: "FromMemory", operation: "read", invalid: true,
-		lie:  on(fio(`rw=read\nbs=64k\nsize=128m\npre_read=1\ninvalidate=0\n`)),
-		twin: on(fio(`rw=read\nbs=64k\nsize=128m\n`)),
-	},
-	{
-		name: "blocks that are all the same", verdict: "DataReduced", operation: "write",
-		lie:  on(fio(randomWrite + direct + `dedupe_percentage=100\n`)),
-		twin: on(fio(randomWrite + direct)),
-	},
-	{
-		name: "data that compresses", verdict: "DataReduced", operation: "write",
-		lie:  on(fio(randomWrite + direct + `buffer_compress_percentage=80\nrefill_buffers=1\n`)),
-		twin: on(fio(randomWrite + direct + `refill_buffers=1\n`)),
-	},
-	{
-		name: "a bandwidth of reads of small blocks", verdict: "BlockSizeLimited", operation: "read",
-		lie:  on(fio(`rw=read\nbs=4k\nsize=32m\n` + direct)),
-		twin: on(fio(`rw=read\nbs=1m\nsize=128m\n` + direct)),
-	},
-	{
-		name: "a CPU quota of writes", verdict: "CPUThrottled", operation: "write",
-		lie:  quota(10_000, randomWrite),
-		twin: quota(200_000, randomWrite),
-	},
-	{
-		name: "a limit of reads per second", verdict: "Throttled", operation: "read",
-		lie:  throttled(fio(randomRead+direct), "read.iops", 100),
-		twin: throttled(fio(randomRead+direct), "read.iops", 1<<30),
-	},
-	{
-		name: "a limit of writes per second", verdict: "Throttled", operation: "write",
-		lie:  throttled(fio(randomWrite+direct), "write.iops", 100),
-		twin: throttled(fio(randomWrite+direct), "write.iops", 1<<30),
-	},
-	{
-		name: "a second writer beside reads", verdict: "NoisyNeighbour", operation: "read",
-		lie:  writer(true),
-		twin: writer(false),
-	},
-}
-
 // zram is a device of compressed memory of its own.
 func zram(t *testing.T) string {
 	t.Helper()
-	number := devicetest.Run(t, "cat", "/sys/class/zram-control/hot_add")
-	undo(t, "sh", "-c", `echo "$1" > /sys/class/zram-control/hot_remove`, "sh", number)
+	const control = "/sys/class/zram-control"
+	if _, err := os.Stat(control); err != nil {
+		t.Fatalf("this kind of lie needs zram, which this kernel has not loaded (modprobe zram): %v", err)
+	}
+	number := devicetest.Run(t, "cat", control+"/hot_add")
+	undo(t, "sh", "-c", `echo "$1" > "$2"`, "sh", number, control+"/hot_remove")
 	write(t, "/sys/block/zram"+number+"/disksize", "268435456")
 	return "/dev/zram" + number
 }
@@ -199,23 +139,15 @@ func raw(workload string) func(t *testing.T) world {
 	}
 }
 
-func xfs(workload string) func(t *testing.T) world {
-	return func(t *testing.T) world {
-		t.Helper()
-		device, dir := disk(t), t.TempDir()
-		devicetest.Run(t, "mkfs.xfs", "-q", "-f", device)
-		devicetest.Mount(t, dir, "xfs", device)
-		return world{target: dir, workload: workload}
-	}
-}
+func xfs(workload string) func(t *testing.T) world { return made("xfs", "defaults", workload) }
 
-func btrfs(option, workload string) func(t *testing.T) world {
+// made is a world on a file system of its own, mounted with an option.
+func made(kind, option, workload string) func(t *testing.T) world {
 	return func(t *testing.T) world {
 		t.Helper()
-		device, dir := disk(t), t.TempDir()
-		devicetest.Run(t, "mkfs.btrfs", "-q", "-f", device)
-		devicetest.Mount(t, dir, "btrfs", device, "-o", option)
-		return world{target: dir, workload: workload}
+		device := disk(t)
+		format(t, kind, device)
+		return world{target: mount(t, kind, device, "-o", option), workload: workload}
 	}
 }
 
@@ -258,11 +190,10 @@ func stacked(option string) func(t *testing.T) world {
 func tuned(option string) func(t *testing.T) world {
 	return func(t *testing.T) world {
 		t.Helper()
-		device, dir := disk(t), t.TempDir()
-		devicetest.Run(t, "mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
+		device := disk(t)
+		format(t, "ext4", device)
 		devicetest.Run(t, "tune2fs", "-o", option, device)
-		devicetest.Mount(t, dir, "ext4", device)
-		return world{target: dir, workload: synced}
+		return world{target: mount(t, "ext4", device), workload: synced}
 	}
 }
 
@@ -285,25 +216,4 @@ func bindfs(t *testing.T, of string) string {
 	devicetest.Run(t, "bindfs", of, dir)
 	undo(t, "umount", dir)
 	return dir
-}
-
-// writer is a world in which somebody else writes all the time: to the same disk, or to one in memory.
-func writer(same bool) func(t *testing.T) world {
-	return func(t *testing.T) world {
-		t.Helper()
-		target := ext4(t, disk(t))
-		other := target
-		if !same {
-			other = ext4(t, devicetest.Attach(t, file(t, memory(t), 128<<20), "--direct-io=on"))
-		}
-		return world{
-			target: target, workload: fio(randomRead + direct),
-			meanwhile: func(ctx context.Context) {
-				for ctx.Err() == nil {
-					// It ends when the context does.
-					_ = exec.CommandContext(ctx, "dd", "if=/dev/zero", "of="+filepath.Join(other, "other"), "bs=64k", "count=256", "oflag=direct", "status=none").Run()
-				}
-			},
-		}
-	}
 }

@@ -58,7 +58,7 @@ spec:
 // deadline of one benchmark. They take seconds.
 const deadline = 3 * time.Minute
 
-// run measures once, and returns the row: of several jobs, that of the last.
+// run measures once, and returns the row.
 func (w world) run(t *testing.T) result.Row {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
@@ -91,10 +91,10 @@ func (w world) run(t *testing.T) result.Row {
 		t.Fatalf("%v: %v\n%s", argv, err, stderr.String())
 	}
 	var s result.Summary
-	if err := json.Unmarshal(stdout.Bytes(), &s); err != nil || len(s.Rows) == 0 {
+	if err := json.Unmarshal(stdout.Bytes(), &s); err != nil || len(s.Rows) != 1 {
 		t.Fatalf("%v: %d rows\n%s", err, len(s.Rows), stderr.String())
 	}
-	return s.Rows[len(s.Rows)-1]
+	return s.Rows[0]
 }
 
 // program returns the path of the storagebench under test.
@@ -163,13 +163,26 @@ func disk(t *testing.T) string {
 	return devicetest.Attach(t, file(t, scratch(t), 512<<20), "--direct-io=on")
 }
 
-// ext4 makes a file system that has nothing left to initialise, and mounts it.
+// format makes a file system that has nothing left to initialise.
+func format(t *testing.T, kind, device string) {
+	t.Helper()
+	options := map[string][]string{"ext4": {"-E", "lazy_itable_init=0,lazy_journal_init=0"}, "xfs": {"-f"}, "btrfs": {"-f"}}[kind]
+	devicetest.Run(t, slices.Concat([]string{"mkfs." + kind, "-q"}, options, []string{device})...)
+}
+
+// mount mounts a device, and returns where.
+func mount(t *testing.T, kind, device string, options ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	devicetest.Mount(t, dir, kind, device, options...)
+	return dir
+}
+
+// ext4 makes a file system, and mounts it.
 func ext4(t *testing.T, device string) string {
 	t.Helper()
-	devicetest.Run(t, "mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
-	dir := t.TempDir()
-	devicetest.Mount(t, dir, "ext4", device)
-	return dir
+	format(t, "ext4", device)
+	return mount(t, "ext4", device)
 }
 
 // inCgroup makes cgroups of version 1 with the limits, and returns an argv that runs in them.
@@ -177,20 +190,17 @@ func inCgroup(t *testing.T, limits []limit, argv []string) []string {
 	t.Helper()
 	var joins []string
 	for i, l := range limits {
-		controller := map[string]string{"cpu": "cpu", "memory": "memory"}[l.what]
-		if controller == "" {
-			controller = "blkio"
-		}
+		what, unit, _ := strings.Cut(l.what, ".")
+		controller := map[string]string{"cpu": "cpu", "memory": "memory", "read": "blkio", "write": "blkio"}[what]
 		var set [2]string
-		switch l.what {
+		switch what {
 		case "cpu":
 			set = [2]string{"cpu.cfs_quota_us", fmt.Sprint(l.value)} // of 100 ms
 		case "memory":
 			set = [2]string{"memory.limit_in_bytes", fmt.Sprint(l.value)}
 		default:
 			number := devicetest.Run(t, "cat", "/sys/class/block/"+filepath.Base(l.device)+"/dev")
-			direction, unit, _ := strings.Cut(l.what, ".")
-			set = [2]string{"blkio.throttle." + direction + "_" + cmp.Or(unit, "bps") + "_device", fmt.Sprintf("%s %d", number, l.value)}
+			set = [2]string{"blkio.throttle." + what + "_" + cmp.Or(unit, "bps") + "_device", fmt.Sprintf("%s %d", number, l.value)}
 		}
 		if _, err := os.Stat(filepath.Join("/sys/fs/cgroup", controller)); err != nil {
 			t.Fatalf("this kind of lie needs cgroups of version 1, which this machine has not: %v", err)
