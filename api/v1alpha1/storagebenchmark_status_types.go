@@ -385,6 +385,12 @@ type Estimate struct {
 	// high end of the 95 % interval of the median.
 	// +optional
 	High *resource.Quantity `json:"high,omitempty"`
+	// bounds is how many trials were too fast to be measured and only give a lower bound.
+	// +optional
+	Bounds int32 `json:"bounds,omitempty"`
+	// atLeast reports that the median is a lower bound for that reason.
+	// +optional
+	AtLeast bool `json:"atLeast,omitempty"`
 }
 
 // LatencySummary holds percentiles of one merged histogram (0.8 % resolution).

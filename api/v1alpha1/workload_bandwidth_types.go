@@ -25,8 +25,10 @@ type BandwidthWorkload struct {
 	// +kubebuilder:validation:items:Enum=Write;Read
 	Operations []BandwidthOperation `json:"operations,omitempty"`
 
-	// size that a trial writes and reads, a multiple of blockSize. Default: 1Gi, or
-	// 80 % of a smaller target.
+	// size that a trial writes and reads, a multiple of blockSize. Default:
+	// chosen by the worker: 1Gi, or twice what a cache below the target can hold (a loop
+	// device's, the ARC of ZFS), at most 64Gi and 80 % of what is free. The trial's document
+	// says why.
 	// +optional
 	Size *resource.Quantity `json:"size,omitempty"`
 

@@ -5,11 +5,13 @@ import "k8s.io/apimachinery/pkg/api/resource"
 // BonnieWorkload runs bonnie++, in the test's own order: one file written by
 // characters and by blocks, rewritten, read by characters and by blocks, seeks in it;
 // then small files created, looked up and deleted, in order and at random. A test that
-// takes less than half a second has no rate. What the metrics mean is in
+// takes less than half a second has only a lower bound of its rate. What the metrics mean is in
 // docs/reference/workload-bonnie.md.
 type BonnieWorkload struct {
 	// size of the large file, from 16Mi to less than 2Ti, rounded down to whole Mi. Default:
-	// twice the memory of the node, or 80 % of the target if that is less.
+	// chosen by the worker: twice what the page cache (the worker's memory limit, or the node's
+	// memory) or the ARC of ZFS can hold, at most 64Gi and 80 % of what is free. The trial's
+	// document says why.
 	// +optional
 	Size *resource.Quantity `json:"size,omitempty"`
 

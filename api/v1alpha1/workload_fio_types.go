@@ -4,16 +4,29 @@ package v1alpha1
 type FioPrefill string
 
 const (
-	// FioPrefillAuto writes everything that a job reads once before the first
-	// trial, with random data, as unwritten blocks read as zeros without I/O.
+	// FioPrefillAuto writes everything that a job reads or overwrites (see FioFiles) once
+	// before the first trial, with random data, as unwritten blocks read as zeros without I/O.
 	FioPrefillAuto FioPrefill = "Auto"
 	// FioPrefillNever leaves files and devices as they are.
 	FioPrefillNever FioPrefill = "Never"
 )
 
+// FioFiles says what each trial finds of the files that it writes.
+type FioFiles string
+
+const (
+	// FioFilesAuto decides for each job by what it does.
+	FioFilesAuto FioFiles = "Auto"
+	// FioFilesFresh begins each trial without files, and removes them after it.
+	FioFilesFresh FioFiles = "Fresh"
+	// FioFilesOverwrite writes every block of the files once, before the first trial.
+	FioFilesOverwrite FioFiles = "Overwrite"
+)
+
 // FioWorkload is a fio job. Only options that stay inside the target are
 // accepted; docs/reference/fio-options.md lists them.
 //
+// +kubebuilder:validation:XValidation:rule="!(has(self.files) && self.files == 'Overwrite' && has(self.prefill) && self.prefill == 'Never')",message="files: Overwrite contradicts prefill: Never, which writes nothing before the first trial: remove one of them"
 // +kubebuilder:validation:XValidation:rule="[has(self.jobFile), has(self.parameters), has(self.preset)].filter(x, x).size() == 1",message="fio needs exactly one of jobFile, parameters and preset"
 type FioWorkload struct {
 	// jobFile is a fio job file. The directory or device of the target is filled in. runtime
@@ -25,8 +38,10 @@ type FioWorkload struct {
 
 	// parameters are the options of a single job: {rw: randread, bs: 4k, iodepth: 32}.
 	// A value is a whole number or a string; fractions need quotes. Defaults: ioengine
-	// libaio, direct 1, bs 4k, size 1GiB (less on a small target), runtime 30s. runtime
-	// implies time_based 1.
+	// libaio, direct 1, bs 4k, runtime 30s. runtime implies time_based 1. A size that is left out
+	// is chosen by the worker: 1GiB for each clone, or together twice what the caches in the path
+	// can hold (with direct 0 the page cache; a loop device's; the ARC of ZFS), at most 64GiB and
+	// 80 % of what is free. The trial's document says why.
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=64
@@ -45,4 +60,14 @@ type FioWorkload struct {
 	// +kubebuilder:default=Auto
 	// +kubebuilder:validation:Enum=Auto;Never
 	Prefill FioPrefill `json:"prefill,omitempty"`
+
+	// files is Auto, Fresh or Overwrite: whether each trial begins without files, or overwrites
+	// files of which every block was written before the first trial. Auto decides for each job:
+	// one that writes in sequence and syncs, or goes through the page cache, is Fresh, as logs
+	// and backups append; one that reads, or writes at random, is Overwrite. The trial's document
+	// says which, and why. Default: Auto.
+	// +optional
+	// +kubebuilder:default=Auto
+	// +kubebuilder:validation:Enum=Auto;Fresh;Overwrite
+	Files FioFiles `json:"files,omitempty"`
 }

@@ -63,7 +63,7 @@ func TestStandardInputIsImported(t *testing.T) {
 	cmd := program(t.Context(), "import", "--tool", "fio", "-o", "csv", "-")
 	cmd.Stdin = strings.NewReader(fioOutput(5))
 	out, err := cmd.Output()
-	if err != nil || !strings.Contains(string(out), ",read.iops,1/s,1,5,,,,,invalid: ImpossibleUncached; qualified: NoDeviceEvidence\n") {
+	if err != nil || !strings.Contains(string(out), ",read.iops,1/s,1,5,,,,,invalid: ImpossibleUncached; qualified: NoDeviceEvidence,0,false\n") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -56,7 +56,7 @@ func TestReportPrintsTheSummaryOfAFileOrARun(t *testing.T) {
 		}
 	}
 	stdout, _, _ := output(t, "report", "-o", "csv", file)
-	if want := ",read.iops,1/s,6,1000,990,1010,,,\n"; !strings.HasPrefix(stdout, "target,node,workload,") || !strings.HasSuffix(stdout, want) {
+	if want := ",read.iops,1/s,6,1000,990,1010,,,,0,false\n"; !strings.HasPrefix(stdout, "target,node,workload,") || !strings.HasSuffix(stdout, want) {
 		t.Errorf("csv:\n%s", stdout)
 	}
 	stdout, _, _ = output(t, "report", "-o", "json", file)

@@ -45,9 +45,13 @@ const minTrials = 6
 func metric(name string, first, second result.Estimate, maxRegression float64) Metric {
 	m := Metric{Name: name, Unit: first.Unit, First: first, Second: second, Verdict: Inconclusive}
 	m.Better, _ = Better(name)
-	if first.Median > 0 {
+	if first.Median > 0 && !first.AtLeast && !second.AtLeast {
 		ratio := second.Median / first.Median
 		m.Ratio = &ratio
+	}
+	if first.Bounds+second.Bounds > 0 {
+		m.Reason = "trials that were too fast to be measured give only a lower bound: measure more, or larger files"
+		return m
 	}
 	low, high, reason := interval(first, second)
 	if reason != "" {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/prometheus/procfs"
@@ -43,6 +44,7 @@ func Collect(in Input) *result.Environment {
 	if limits.memory < e.Memory.TotalBytes {
 		e.Memory.LimitBytes = limits.memory
 	}
+	e.Memory.ARCBytes = arc(root)
 	e.Target = target(in)
 	return e
 }
@@ -59,6 +61,17 @@ func node(root string) (cpu result.CPU, memory result.Memory) {
 		memory.TotalBytes = *info.MemTotalBytes
 	}
 	return cpu, memory
+}
+
+// arc returns the most that the cache of ZFS may hold, or 0.
+func arc(root string) uint64 {
+	for line := range strings.Lines(readTrimmed(filepath.Join(root, "proc/spl/kstat/zfs/arcstats"))) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "c_max" {
+			n, _ := strconv.ParseUint(fields[2], 10, 64) // what cannot be read stays 0
+			return n
+		}
+	}
+	return 0
 }
 
 func target(in Input) result.TargetEnvironment {

@@ -71,14 +71,15 @@ func TestTheLowestLimitOfTheCgroupsCounts(t *testing.T) {
 
 func TestWhatCanBeReadIsRecorded(t *testing.T) {
 	root := tree(t, map[string]string{
-		"proc/cpuinfo":        "processor\t: 0\nmodel name\t: Lab CPU\n\nprocessor\t: 1\nmodel name\t: Lab CPU\n",
-		"proc/meminfo":        "MemTotal: 1024 kB",
-		"proc/self/mountinfo": "20 1 0:5 / / rw,noatime - tmpfs none rw",
-		"proc/self/cgroup":    "0::/",
+		"proc/cpuinfo":                "processor\t: 0\nmodel name\t: Lab CPU\n\nprocessor\t: 1\nmodel name\t: Lab CPU\n",
+		"proc/meminfo":                "MemTotal: 1024 kB",
+		"proc/self/mountinfo":         "20 1 0:5 / / rw,noatime - tmpfs none rw",
+		"proc/self/cgroup":            "0::/",
+		"proc/spl/kstat/zfs/arcstats": "13 1 0x01 123 33456 1 2\nname type data\nc 4 100\nc_min 4 10\nc_max 4 524288",
 	})
 	dir := t.TempDir()
 	e := Collect(Input{System: device.System{Root: root}, Path: dir, Mode: trial.Filesystem, Tools: map[string]string{"fio": "3.33"}})
-	if e.CPU.Count != 2 || e.CPU.Model != "Lab CPU" || e.Memory.TotalBytes != 1<<20 || e.Memory.LimitBytes != 0 || e.CPU.LimitCores != 0 {
+	if e.CPU.Count != 2 || e.CPU.Model != "Lab CPU" || e.Memory.TotalBytes != 1<<20 || e.Memory.LimitBytes != 0 || e.Memory.ARCBytes != 524288 || e.CPU.LimitCores != 0 {
 		t.Errorf("CPU %+v, memory %+v", e.CPU, e.Memory)
 	}
 	if e.Hostname == "" || e.Kernel == "" || e.Architecture == "" || e.Tools["fio"] != "3.33" {

@@ -69,6 +69,9 @@ func Comparisons(w io.Writer, s result.Summary) error {
 		for _, name := range Changed(c) {
 			change := c.Metrics[name]
 			ratio, interval := "-", "-"
+			if change.Bounds > 0 {
+				interval = fmt.Sprintf("too fast in %d of %d", change.Bounds, change.Pairs)
+			}
 			if change.Ratio != nil {
 				ratio = fmt.Sprintf("%.3f", change.Ratio.Median)
 				if interval = "pairs < 6"; change.Ratio.Low != nil && change.Ratio.High != nil {

@@ -24,10 +24,10 @@ func TestCSVHasALineForEachRowAndMetric(t *testing.T) {
 	if err := CSV(&text, s); err != nil {
 		t.Fatal(err)
 	}
-	want := `target,node,workload,variant,metric,unit,n,median,low,high,pooled,part,verdicts
-fast,a,"o,ltp",,read.iops,1/s,6,1234567.5,900,1100,,log,invalid: FromMemory; qualified: Throttled
-fast,a,"o,ltp",,read.latency.p99,seconds,6,0.001,,,0.00125,log,invalid: FromMemory; qualified: Throttled
-slow,,,,x.rate,,1,0,,,,,
+	want := `target,node,workload,variant,metric,unit,n,median,low,high,pooled,part,verdicts,bounds,at_least
+fast,a,"o,ltp",,read.iops,1/s,6,1234567.5,900,1100,,log,invalid: FromMemory; qualified: Throttled,0,false
+fast,a,"o,ltp",,read.latency.p99,seconds,6,0.001,,,0.00125,log,invalid: FromMemory; qualified: Throttled,0,false
+slow,,,,x.rate,,1,0,,,,,,0,false
 `
 	if text.String() != want {
 		t.Errorf("got\n%s", text.String())

@@ -19,7 +19,7 @@ import (
 var cellMetric = regexp.MustCompile(`^(.+)\.(\d{1,19}(?:[KMGTPE]i)?B)\.(\d{1,19}(?:[KMGTPE]i)?B)\.bandwidth$`)
 
 // grid is one operation's matrix: medians by the names of file size and record size.
-type grid map[string]map[string]float64
+type grid map[string]map[string]result.Estimate
 
 // Matrix writes one table per operation for each row that was measured by file size and
 // record size: medians, with file sizes as lines and record sizes as columns. It writes
@@ -49,9 +49,9 @@ func gridsOf(row result.Row) map[string]grid {
 			grids[op] = grid{}
 		}
 		if grids[op][file] == nil {
-			grids[op][file] = map[string]float64{}
+			grids[op][file] = map[string]result.Estimate{}
 		}
-		grids[op][file][record] = e.Median
+		grids[op][file][record] = e
 	}
 	return grids
 }
@@ -88,7 +88,7 @@ func (g grid) write(w io.Writer) error {
 		for _, record := range columns {
 			text := "-"
 			if v, ok := g[file][record]; ok {
-				text = BytesPerSecond(v)
+				text = Bounded(v, BytesPerSecond(v.Median))
 			}
 			fmt.Fprint(tw, "\t", text)
 		}

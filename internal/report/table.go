@@ -99,23 +99,26 @@ func Headline(s result.Summary) string {
 			continue // a step of another operation, which has only a latency
 		}
 		low, high, p99 := math.Inf(1), 0.0, 0.0
+		bounds, all, atLeast := 0, 0, false
 		var verdicts []result.RowVerdict
 		for _, row := range s.Rows {
 			if row.Workload != first.Workload || row.Variant != first.Variant || row.Part != first.Part {
 				continue
 			}
 			verdicts = append(verdicts, row.Verdicts...)
-			v := row.Metrics[name].Median
+			e := row.Metrics[name]
+			v := e.Median
+			bounds, all, atLeast = bounds+e.Bounds, all+e.N, atLeast || e.AtLeast
 			low, high = min(low, v), max(high, v)
 			if p := row.Metrics[op+".latency.p99"].Pooled; p != nil {
 				p99 = max(p99, *p)
 			}
 		}
-		text := fmt.Sprintf("%s %s", op, number(low))
+		text := number(low)
 		if number(high) != number(low) {
 			text += "–" + number(high)
 		}
-		text += unit
+		text = op + " " + Bounded(result.Estimate{N: all, Bounds: bounds, AtLeast: atLeast}, text+unit)
 		if p99 > 0 {
 			text += ", p99 ≤ " + Seconds(p99)
 		}
@@ -157,6 +160,9 @@ func intervalOf(row result.Row, op string) string {
 	if e.N == 0 {
 		return "-"
 	}
+	if e.Low != nil && e.Bounds > 0 && e.High == nil {
+		return "≥ " + number(*e.Low)
+	}
 	if e.Low == nil || e.High == nil {
 		return "n < 6"
 	}
@@ -168,7 +174,20 @@ func median(row result.Row, name string, number func(float64) string) string {
 	if !ok {
 		return "-"
 	}
-	return number(e.Median)
+	return Bounded(e, number(e.Median))
+}
+
+// Bounded adds to the text of a median how many of its trials only give a lower bound: ≥ 1.20 GiB/s
+// (3 of 6), if the median is one itself.
+func Bounded(e result.Estimate, text string) string {
+	switch {
+	case e.Bounds == 0:
+		return text
+	case e.AtLeast:
+		return fmt.Sprintf("≥ %s (%d of %d)", text, e.Bounds, e.N)
+	default:
+		return fmt.Sprintf("%s (%d of %d above)", text, e.Bounds, e.N)
+	}
 }
 
 // Number formats three significant digits with a decimal prefix: 12.3k.

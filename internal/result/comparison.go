@@ -22,6 +22,9 @@ type Change struct {
 	// Pairs is the number of repeats in which both measured the metric. The two trials
 	// of a pair ran directly or almost directly one after the other.
 	Pairs int `json:"pairs"`
+	// Bounds is how many of the pairs have a value that is only a lower bound. Then there is no
+	// ratio, and no difference: either could be on any side.
+	Bounds int `json:"bounds,omitempty"`
 	// Control and Variant are the medians over the trials of the pairs.
 	Control float64 `json:"control"`
 	Variant float64 `json:"variant"`

@@ -35,7 +35,7 @@ func measured(tb testing.TB) (p *trial.Plan, s *WorkerSummary) {
 	h.Add(1000, 5)
 	for _, tr := range p.Trials[:2] {
 		d := &Trial{Schema: TrialSchema, Trial: tr, Outcome: Measured, Attempt: 1, Measurement: Measurement{
-			Metrics: Metrics{"read.rate": {PerSecond, 5}}, Histograms: Histograms{"read": h}, Operations: []string{"read"},
+			Metrics: Metrics{"read.rate": {Unit: PerSecond, Value: 5}}, Histograms: Histograms{"read": h}, Operations: []string{"read"},
 		}}
 		s.Fold(d, Object{Key: "k", Bytes: 1, Digest: "sha256:x"})
 	}

@@ -28,6 +28,9 @@ const (
 type Metric struct {
 	Unit  string  `json:"unit"`
 	Value float64 `json:"value"`
+	// AtLeast reports that the value is a lower bound: the tool found the test too fast to be
+	// measured.
+	AtLeast bool `json:"atLeast,omitempty"`
 }
 
 // Metrics are keyed by name, <operation>.<quantity>.
@@ -35,6 +38,11 @@ type Metrics map[string]Metric
 
 // Set adds or replaces a metric.
 func (m Metrics) Set(name, unit string, value float64) { m[name] = Metric{Unit: unit, Value: value} }
+
+// SetAtLeast adds or replaces a metric of which only a lower bound is known.
+func (m Metrics) SetAtLeast(name, unit string, value float64) {
+	m[name] = Metric{Unit: unit, Value: value, AtLeast: true}
+}
 
 // Percentiles that become metrics, by name.
 var percentiles = []struct {
@@ -137,6 +145,10 @@ type Measurement struct {
 	// DirectIO tells whether direct I/O was requested and whether it was in
 	// effect.
 	DirectIO *DirectIO `json:"directIO,omitempty"`
+	// Files is what the trial found of its files, by job, if the engine has a choice.
+	Files []FileChoice `json:"files,omitempty"`
+	// Size that was chosen because the workload gives none, and why.
+	Size *SizeChoice `json:"size,omitempty"`
 	// Seed of the trial's random choices. 0: the engine makes none, or the workload's own
 	// options decide.
 	Seed uint32 `json:"seed,omitempty"`
@@ -229,6 +241,8 @@ type TrialSummary struct {
 	Metrics Metrics `json:"metrics,omitempty"`
 	// Operations as in the trial's document; none if PartsOnly is set there.
 	Operations []string `json:"operations,omitempty"`
+	// Files as in the trial's document, if they are the same for all jobs; else Mixed.
+	Files FileState `json:"files,omitempty"`
 	// Parts that are rows of their own.
 	Parts []PartSummary `json:"parts,omitempty"`
 	// Verdicts as in the trial's document.
@@ -238,9 +252,10 @@ type TrialSummary struct {
 
 // PartSummary is the headline values of a part.
 type PartSummary struct {
-	Name       string   `json:"name"`
-	Metrics    Metrics  `json:"metrics"`
-	Operations []string `json:"operations"`
+	Name       string    `json:"name"`
+	Metrics    Metrics   `json:"metrics"`
+	Operations []string  `json:"operations"`
+	Files      FileState `json:"files,omitempty"`
 }
 
 // WorkloadPool holds the histograms of all measured trials of a workload with one
@@ -302,6 +317,9 @@ type Row struct {
 	Metrics map[string]Estimate `json:"metrics"`
 	// Operations in the engine's order, or sorted by name.
 	Operations []string `json:"operations,omitempty"`
+	// Files is what trials found of their files: Fresh, Overwrite, AsFound, or Mixed if jobs or
+	// trials differ.
+	Files FileState `json:"files,omitempty"`
 	// Verdicts are what the numbers are worth, those that invalidate first.
 	Verdicts []RowVerdict `json:"verdicts,omitempty"`
 	// Histograms of all trials, merged.
@@ -314,6 +332,9 @@ type Row struct {
 // Estimate is a median over trials. Low and High are its 95 % interval, absent
 // if there are too few trials. Pooled is the percentile of the merged
 // histogram, for latency percentiles.
+//
+// Of a trial that only gives a lower bound, the bound takes part in the median. If the median may
+// be above what that gives, AtLeast says so; if the interval's high end may be, there is none.
 type Estimate struct {
 	Unit   string   `json:"unit"`
 	N      int      `json:"n"`
@@ -321,6 +342,10 @@ type Estimate struct {
 	Low    *float64 `json:"low,omitempty"`
 	High   *float64 `json:"high,omitempty"`
 	Pooled *float64 `json:"pooled,omitempty"`
+	// Bounds is how many of the N trials only give a lower bound.
+	Bounds int `json:"bounds,omitempty"`
+	// AtLeast reports that the median is a lower bound itself.
+	AtLeast bool `json:"atLeast,omitempty"`
 }
 
 // Environment is where a worker measured.
@@ -348,6 +373,8 @@ type Memory struct {
 	TotalBytes uint64 `json:"totalBytes"`
 	// LimitBytes is the cgroup's limit; 0: no limit.
 	LimitBytes uint64 `json:"limitBytes,omitempty"`
+	// ARCBytes is the most that the cache of ZFS may hold (c_max); 0: there is no ZFS.
+	ARCBytes uint64 `json:"arcBytes,omitempty"`
 }
 
 // TargetEnvironment is the file system and the devices of a target.

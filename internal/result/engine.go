@@ -69,7 +69,7 @@ func (m *Measurement) check() error {
 	case len(m.Notes) > maxNotes:
 		return fmt.Errorf("it has %d notes", len(m.Notes))
 	}
-	if err := checkParts(m.Parts); err != nil {
+	if err := errors.Join(checkParts(m.Parts), checkFileChoices(m.Files), m.Size.check()); err != nil {
 		return err
 	}
 	lines := append(append([]string{m.Stderr}, m.Command...), m.Notes...)

@@ -36,7 +36,7 @@ func (s *WorkerSummary) Has(id string) bool {
 func (s *WorkerSummary) Fold(d *Trial, object Object) {
 	t := TrialSummary{Trial: d.Trial, Outcome: d.Outcome, Attempt: d.Attempt, Object: object, Failure: d.Failure}
 	if d.Outcome == Measured {
-		t.Metrics, t.Operations, t.Verdicts = d.Metrics, d.Operations, d.Verdicts
+		t.Metrics, t.Operations, t.Verdicts, t.Files = d.Metrics, d.Operations, d.Verdicts, files(d.Files, "")
 		if d.PartsOnly {
 			t.Metrics, t.Operations = withoutOperations(d.Metrics, d.Operations), nil
 		} else {
@@ -44,7 +44,7 @@ func (s *WorkerSummary) Fold(d *Trial, object Object) {
 		}
 		for _, p := range d.Parts {
 			if len(p.Operations) > 0 && len(t.Parts) < MaxRowParts {
-				t.Parts = append(t.Parts, PartSummary{Name: p.Name, Metrics: headlines(p.Metrics), Operations: p.Operations})
+				t.Parts = append(t.Parts, PartSummary{Name: p.Name, Metrics: headlines(p.Metrics), Operations: p.Operations, Files: files(d.Files, p.Name)})
 				s.merge(d.Trial.Cell(), p.Name, p.Histograms)
 			}
 		}

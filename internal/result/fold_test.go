@@ -20,14 +20,14 @@ func latencies(ns ...uint64) Histograms {
 // twoParts is a trial with two parts that are rows, and one that is not.
 func twoParts(p *trial.Plan, i int, partsOnly bool) *Trial {
 	return &Trial{Schema: TrialSchema, Trial: p.Trials[i], Outcome: Measured, Measurement: Measurement{
-		Metrics:    Metrics{"read.iops": {PerSecond, 3}, "read.latency.p50": {Seconds, 1}, "cpu.user": {Ratio, 1}, "device.read.bytes": {Bytes, 1}},
+		Metrics:    Metrics{"read.iops": {Unit: PerSecond, Value: 3}, "read.latency.p50": {Unit: Seconds, Value: 1}, "cpu.user": {Unit: Ratio, Value: 1}, "device.read.bytes": {Unit: Bytes, Value: 1}},
 		Histograms: latencies(1000, 2000), Operations: []string{"read"}, PartsOnly: partsOnly,
 		Parts: []Part{
 			{Name: "a", Operations: []string{"read"}, Histograms: latencies(1000), Metrics: Metrics{
-				"read.iops": {PerSecond, 1}, "read.latency.p50": {Seconds, 1}, "read.completion.p50": {Seconds, 1}, "read.submission.p50": {Seconds, 1},
+				"read.iops": {Unit: PerSecond, Value: 1}, "read.latency.p50": {Unit: Seconds, Value: 1}, "read.completion.p50": {Unit: Seconds, Value: 1}, "read.submission.p50": {Unit: Seconds, Value: 1},
 			}},
-			{Name: "b", Operations: []string{"read"}, Histograms: latencies(2000), Metrics: Metrics{"read.completion.p50": {Seconds, 1}}},
-			{Name: "c", Metrics: Metrics{"read.iops": {PerSecond, 1}}},
+			{Name: "b", Operations: []string{"read"}, Histograms: latencies(2000), Metrics: Metrics{"read.completion.p50": {Unit: Seconds, Value: 1}}},
+			{Name: "c", Metrics: Metrics{"read.iops": {Unit: PerSecond, Value: 1}}},
 		},
 	}}
 }

@@ -71,7 +71,7 @@ func checkPartSummaries(parts []PartSummary) error {
 			return fmt.Errorf("a part has the name %.64q, which is invalid or appears twice", p.Name)
 		}
 		seen[p.Name] = true
-		if err := checkMeasured(Measured, 0, nil, p.Metrics, p.Operations, nil); err != nil {
+		if err := errors.Join(checkMeasured(Measured, 0, nil, p.Metrics, p.Operations, nil), p.Files.check()); err != nil {
 			return fmt.Errorf("part %.64q: %w", p.Name, err)
 		}
 	}
@@ -109,6 +109,6 @@ func (t TrialSummary) OfPart(part string) (TrialSummary, bool) {
 	if i < 0 {
 		return t, false
 	}
-	t.Metrics, t.Operations = t.Parts[i].Metrics, t.Parts[i].Operations
+	t.Metrics, t.Operations, t.Files = t.Parts[i].Metrics, t.Parts[i].Operations, t.Parts[i].Files
 	return t, true
 }

@@ -11,9 +11,9 @@
 //  3. Open the target. On a file system, remove the directories that earlier attempts left,
 //     and make a new one for this attempt. Claim a block device if it is free and empty.
 //  4. For each trial: prepare the workload if this is its first trial in this attempt; run
-//     it while the runner itself is idle; write its document to the spool, and upload it.
-//     Uploads never overlap a trial. If a workload fails, record that and skip its
-//     remaining trials; the other workloads continue.
+//     it while the runner itself is idle; write its document to the spool, and upload it. Remove
+//     files that the next trial must not find. Uploads never overlap a trial. If a workload
+//     fails, record that and skip its remaining trials; the other workloads continue.
 //  5. Remove the directory from the target.
 //  6. Upload what is still in the spool, with retries until the deadline, and then the
 //     summary.

@@ -28,6 +28,9 @@ type fakeEngine struct {
 	// change is given what a trial measured; nil: it stays.
 	change func(env workload.Env, m *result.Measurement)
 
+	// clean is called after each trial; nil: nothing happens.
+	clean func(env workload.Env) error
+
 	mu       sync.Mutex
 	ran      []string
 	prepared []string
@@ -77,6 +80,13 @@ func (e *fakeEngine) Run(ctx context.Context, env workload.Env) (*result.Measure
 		return m, e.run(ctx, env)
 	}
 	return m, nil
+}
+
+func (e *fakeEngine) Clean(_ context.Context, env workload.Env) error {
+	if e.clean == nil {
+		return nil
+	}
+	return e.clean(env)
 }
 
 func (e *fakeEngine) setRunning(b bool) {

@@ -35,7 +35,7 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 	}
 	env := workload.Env{
 		Workload: work, Target: w.target, Dir: target.dir(), Opened: target.opened(), Device: target.device, Trial: t, Run: w.Plan.Run, Worker: w.worker.Name,
-		Scratch: filepath.Join(w.Scratch, t.ID), State: filepath.Join(w.Spool, "state"), Log: w.Log,
+		Scratch: filepath.Join(w.Scratch, t.ID), State: filepath.Join(w.Spool, "state"), Log: w.Log, Machine: workload.MachineOf(w.summary.Environment),
 	}
 	for _, dir := range []string{env.Scratch, env.State} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -54,6 +54,9 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 		err = w.withTunables(ctx, tuning, d, func() (err error) { m, err = w.execute(ctx, engine, env, d, index); return err })
 	}
 	d.EndedAt = w.Clock.Now()
+	if ctx.Err() == nil && !errors.Is(err, apart.ErrStuck) {
+		err = errors.Join(err, w.clean(ctx, engine, env))
+	}
 	if ctx.Err() != nil { // an interrupted trial does not count
 		return nil, nil, errors.Join(notRestored(err), ctx.Err(), err)
 	}
@@ -100,6 +103,21 @@ func (w *worker) prepare(ctx context.Context, engine workload.Engine, env worklo
 	}
 	w.prepared[t.Workload] = true
 	return nil
+}
+
+// clean removes files that the next trial must not find, and lets the disk get over it before that
+// begins. No tunable is set then.
+func (w *worker) clean(ctx context.Context, engine workload.Engine, env workload.Env) error {
+	cleaner, ok := engine.(workload.Cleaner)
+	if !ok {
+		return nil
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, trialGrace, errHangs)
+	defer cancel()
+	if err := cleaner.Clean(limited, env); err != nil {
+		return err
+	}
+	return w.drain(ctx, env)
 }
 
 // execute runs a trial, and reads the counters of the disks below the target before it, after

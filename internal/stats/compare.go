@@ -77,6 +77,8 @@ type pairs struct {
 	repeats       []int
 	// later reports of each pair that the variant's trial was the later one.
 	later []bool
+	// bounds counts the pairs of which a value is only a lower bound.
+	bounds int
 }
 
 func addPair(values map[string]*pairs, before, after placed) {
@@ -88,6 +90,9 @@ func addPair(values map[string]*pairs, before, after placed) {
 		if values[name] == nil {
 			values[name] = &pairs{unit: a.Unit}
 		}
+		if a.AtLeast || b.AtLeast {
+			values[name].bounds++
+		}
 		values[name].before = append(values[name].before, a.Value)
 		values[name].after = append(values[name].after, b.Value)
 		values[name].repeats = append(values[name].repeats, before.Repeat)
@@ -97,6 +102,9 @@ func addPair(values map[string]*pairs, before, after placed) {
 
 func (p *pairs) change() result.Change {
 	c := result.Change{Unit: p.unit, Pairs: len(p.before), Control: Median(p.before), Variant: Median(p.after)}
+	if c.Bounds = p.bounds; c.Bounds > 0 {
+		return c
+	}
 	var ratios, differences []float64
 	for i, a := range p.before {
 		differences = append(differences, p.after[i]-a)

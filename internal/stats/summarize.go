@@ -226,7 +226,7 @@ func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.Worke
 		Metrics:    map[string]result.Estimate{},
 		Histograms: result.Histograms{},
 	}
-	values := map[string][]float64{}
+	values := map[string][]result.Metric{}
 	units := map[string]string{}
 	for _, t := range w.Trials {
 		t, ok := t.OfPart(part)
@@ -236,10 +236,10 @@ func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.Worke
 		row.N++
 		// A trial may lack a metric of an operation that was too fast to
 		// measure.
-		row.Operations = union(row.Operations, t.Operations)
+		row.Operations, row.Files = union(row.Operations, t.Operations), row.Files.With(t.Files)
 		row.Verdicts = addVerdicts(row.Verdicts, verdictsOf(t))
 		for name, m := range t.Metrics {
-			values[name] = append(values[name], m.Value)
+			values[name] = append(values[name], m)
 			units[name] = m.Unit
 		}
 	}
@@ -258,9 +258,9 @@ func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.Worke
 	return row, true
 }
 
-func estimate(name, unit string, values []float64, pooled result.Histograms) result.Estimate {
-	i := interval(values)
-	e := result.Estimate{Unit: unit, N: len(values), Median: i.Median, Low: i.Low, High: i.High}
+func estimate(name, unit string, values []result.Metric, pooled result.Histograms) result.Estimate {
+	e := bounded(values)
+	e.Unit = unit
 	if operation, percentile, ok := latencyPercentile(name); ok {
 		if h := pooled[operation]; h != nil && h.Count() > 0 {
 			seconds := float64(h.Percentile(percentile)) / 1e9

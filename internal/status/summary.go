@@ -99,7 +99,9 @@ func estimate(row result.Row, name string) *v1alpha1.Estimate {
 	if !ok {
 		return nil
 	}
-	return interval(m.Median, m.Low, m.High)
+	e := interval(m.Median, m.Low, m.High)
+	e.Bounds, e.AtLeast = int32(min(max(m.Bounds, 0), math.MaxInt32)), m.AtLeast
+	return e
 }
 
 func interval(median float64, low, high *float64) *v1alpha1.Estimate {

@@ -330,6 +330,14 @@ func noDeviceEvidence(f *Facts) []result.Verdict {
 // workingSet: caches in the path hold all that was read, and nothing shows whether they did.
 func workingSet(f *Facts) []result.Verdict {
 	d := f.reading()
+	if s := f.Measurement.Size; s != nil && s.TooSmall && len(d.operations) > 0 {
+		all, cache := float64(s.Bytes)*float64(s.Parts), float64(s.CacheBytes)
+		return d.each(result.Verdict{
+			Name: WorkingSetTooSmall, Effect: result.Qualifies, Settle: fmt.Sprintf("Give a size of at least %s in all, on a target with room for it, or use direct=1.", report.Bytes(2*cache)),
+			Sentence: fmt.Sprintf("The size that was chosen, %s in all, is less than twice the %s that caches in the path can hold.", report.Bytes(all), report.Bytes(cache)),
+			Evidence: evidence(number{"size.bytes", result.Bytes, all}, number{"cache.bytes", result.Bytes, cache}),
+		})
+	}
 	files := f.value("files.bytes")
 	memory := float64(f.Memory.TotalBytes)
 	if l := float64(f.Memory.LimitBytes); l > 0 {

@@ -39,6 +39,13 @@ type Engine interface {
 	Tools(ctx context.Context) map[string]string
 }
 
+// Cleaner is an engine whose trials leave files that the next one must not find.
+type Cleaner interface {
+	// Clean removes them. It is called after each trial, whatever its outcome, when what the
+	// trial wrote has reached the disk.
+	Clean(ctx context.Context, env Env) error
+}
+
 // Estimate of one trial.
 type Estimate struct {
 	Duration time.Duration
@@ -68,6 +75,8 @@ type Env struct {
 	Trial trial.Trial
 	// Run and Worker are their names. With the trial, they make its seed.
 	Run, Worker string
+	// Machine is what sizes are chosen from.
+	Machine Machine
 	// Log is for people. The engine logs nothing while it measures.
 	Log *slog.Logger `json:"-"`
 }

@@ -197,7 +197,7 @@ var Rules = []Rule{
 			"internal/status", "internal/store", "internal/store/dir", "internal/store/presigned",
 		},
 		Foreign: append([]string{
-			"k8s.io/apimachinery/", "k8s.io/client-go/tools/clientcmd", "sigs.k8s.io/controller-runtime/pkg/client",
+			"k8s.io/apimachinery/", "k8s.io/client-go/tools/clientcmd", "sigs.k8s.io/yaml", "sigs.k8s.io/controller-runtime/pkg/client",
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 		}, system...),
 	},

@@ -48,12 +48,22 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 	return e.do(ctx, run, env)
 }
 
+// Clean lets the engine remove files, if it is a Cleaner.
+func (e Engine) Clean(ctx context.Context, env workload.Env) error {
+	if _, ok := e.Engine.(workload.Cleaner); !ok {
+		return nil
+	}
+	_, err := e.do(ctx, clean, env)
+	return err
+}
+
 // step is what the process is to do.
 type step string
 
 const (
 	prepare step = "prepare"
 	run     step = "run"
+	clean   step = "clean"
 )
 
 // request is what the runner writes to the process.

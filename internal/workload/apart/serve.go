@@ -90,8 +90,14 @@ func (r request) do(ctx context.Context, engines Finder) (document result.Engine
 }
 
 func (r request) ask(ctx context.Context, e workload.Engine) (*result.Measurement, error) {
-	if r.Step == prepare {
+	switch r.Step {
+	case prepare:
 		return nil, e.Prepare(ctx, r.Env)
+	case clean:
+		if c, ok := e.(workload.Cleaner); ok {
+			return nil, c.Clean(ctx, r.Env)
+		}
+		return nil, nil
 	}
 	return e.Run(ctx, r.Env)
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 	"storagebench.io/storagebench/internal/workload/native"
@@ -20,6 +21,8 @@ type area struct {
 	env    workload.Env
 	config config
 	size   int64
+	// choice is the size that Prepare chose, or nil.
+	choice *result.SizeChoice
 }
 
 // path of the file or device.

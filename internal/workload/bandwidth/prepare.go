@@ -2,7 +2,11 @@ package bandwidth
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 )
 
@@ -46,19 +50,48 @@ func (Engine) Prepare(ctx context.Context, env workload.Env) error {
 	return a.prefill(ctx)
 }
 
-// chooseSize takes 1 GiB, or 80 % of a smaller target, in whole blocks. It is chosen
-// once, as what is free changes.
+// chooseSize chooses whole blocks, once, as what is free changes.
 func chooseSize(env workload.Env, c config, room uint64) error {
-	var chosen int64
-	if ok, err := env.LoadNote(sizeNote(env), &chosen); err != nil || ok && chosen > 0 {
+	var chosen result.SizeChoice
+	if ok, err := env.LoadNote(sizeNote(env), &chosen); err != nil || ok && chosen.Bytes > 0 {
 		return err
 	}
-	n := min(defaultSize, room/10*8)
-	n -= n % uint64(c.BlockSize)
-	if n < uint64(c.BlockSize)*uint64(c.Depth) {
+	choice := c.chosenSize(env.Machine, room)
+	if choice.Bytes < uint64(c.BlockSize)*uint64(c.Depth) {
 		return env.TooSmall(uint64(c.BlockSize)*uint64(c.Depth)/8*10, room, "make it larger, or lower blockSize or depth of the workload")
 	}
-	return env.SaveNote(sizeNote(env), n)
+	return env.SaveNote(sizeNote(env), choice)
+}
+
+// chosenSize of a workload that gives none. What is written is dropped from the page cache before it
+// is read, so that only caches below the target count.
+func (c config) chosenSize(machine workload.Machine, room uint64) result.SizeChoice {
+	return workload.Size(workload.SizeFacts{Machine: machine, Room: room, Parts: 1, Unit: uint64(c.BlockSize), Floor: defaultSize})
+}
+
+// Outline says what the workload will do at a place.
+func (Engine) Outline(_ string, raw json.RawMessage, at workload.Place) (workload.Outline, error) {
+	c, err := decode(raw)
+	if err != nil {
+		return workload.Outline{}, err
+	}
+	out := workload.Outline{}
+	if c.Size != nil {
+		out.Needs = uint64(*c.Size)
+	} else {
+		choice := c.chosenSize(at.Machine, at.Room)
+		out.Needs, out.Size = choice.Bytes, &choice
+	}
+	if c.readsFirst() {
+		out.Prepares = out.Needs
+		if at.Mode == trial.Filesystem {
+			out.Keeps = out.Needs
+		}
+	}
+	if slices.Contains(c.Operations, write) {
+		out.Writes = out.Needs
+	}
+	return out, nil
 }
 
 func sizeNote(env workload.Env) string { return "bandwidth-size-" + env.Workload.Name }
@@ -71,7 +104,9 @@ func newArea(env workload.Env, c config) (area, error) {
 		a.size = int64(*c.Size)
 		return a, nil
 	}
-	_, err := env.LoadNote(sizeNote(env), &a.size)
+	a.choice = &result.SizeChoice{}
+	_, err := env.LoadNote(sizeNote(env), a.choice)
+	a.size = int64(a.choice.Bytes)
 	return a, err
 }
 

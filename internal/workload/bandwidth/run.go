@@ -48,7 +48,7 @@ func (Engine) Run(ctx context.Context, env workload.Env) (m *result.Measurement,
 			}
 		}()
 	}
-	s := sum{Measurement: &result.Measurement{Metrics: result.Metrics{}, Histograms: result.Histograms{}}}
+	s := sum{Measurement: &result.Measurement{Metrics: result.Metrics{}, Histograms: result.Histograms{}, Size: a.choice}}
 	s.EngineCPU, _ = native.Aside(func() error { s.DirectIO = a.directIO(); return nil })
 	for _, op := range c.Operations {
 		if op == write {

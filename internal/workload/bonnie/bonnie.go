@@ -104,11 +104,13 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 	tables, parseErr := Parse(r.Stdout)
 	if len(tables) > 0 {
 		*m = tables[0].Measurement
+		bounds(m, tables[0].TooFast, size, c.Files*filesUnit)
 	}
 	m.Seed, m.Command, m.RawOutput, m.Stderr = env.Seed(), r.Argv, r.Stdout, r.Stderr
 	moved(m, size)
 	m.DirectIO = &result.DirectIO{Effective: result.Buffered, Evidence: "bonnie++ reads and writes through the page cache, and ends each of its tests with fsync"}
-	m.Notes = append(m.Notes, e.cached(size)...)
+	m.Notes = append(m.Notes, e.cached(env, size)...)
+	m.Size = c.choice(env)
 	if err := diagnose(env, r, c.Files*filesUnit); err != nil {
 		return m, err
 	}

@@ -6,7 +6,7 @@
 //  1. decode checks the configuration: what bonnie++ would refuse, and what it would
 //     count wrongly, as it does for files of 2 TiB and more.
 //  2. Prepare removes what a killed attempt left and chooses the size of a workload
-//     that gives none: twice the node's memory, or 80 % of a smaller target. The size
+//     that gives none: twice what can be cached, or 80 % of a smaller target. The size
 //     is noted, as what is free changes.
 //  3. Run executes bonnie++ in a directory of its own and removes it afterwards,
 //     whatever happened. bonnie++ leaves its files when it is stopped, and reports some

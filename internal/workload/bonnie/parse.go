@@ -27,6 +27,8 @@ type Table struct {
 	Program string
 	// Size of the large file in bytes; 0 if there was none.
 	Size uint64
+	// TooFast are the operations that took less than shortest, of which bonnie++ prints plus signs.
+	TooFast []string
 	// Measurement of the run: metrics, operations and notes.
 	Measurement result.Measurement
 }
@@ -82,7 +84,7 @@ func Parse(text []byte) ([]Table, error) {
 	for i, e := range p.entries {
 		tables[i] = e.Table
 		notes := e.Measurement.Notes
-		tables[i].Measurement = e.measurement()
+		tables[i].Measurement, tables[i].TooFast = e.measurement(), e.tooFast
 		tables[i].Measurement.Notes = append(tables[i].Measurement.Notes, notes...)
 	}
 	return tables, nil

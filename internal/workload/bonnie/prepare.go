@@ -2,19 +2,22 @@ package bonnie
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
 
 	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 )
 
 // sizeNote says which size was chosen when the target was still empty.
 type sizeNote struct {
-	Size uint64 `json:"size"`
+	Size   uint64            `json:"size"`
+	Choice result.SizeChoice `json:"choice"`
 }
 
 func noteName(env workload.Env) string { return "bonnie-size-" + env.Workload.Name }
@@ -64,21 +67,57 @@ func (c config) size(env workload.Env) (uint64, error) {
 	return n.Size, err
 }
 
-// chooseSize takes twice the node's memory, so that most of what is read cannot come
-// from there, or 80 % of a smaller target. It is chosen once, as what is free changes.
+// chooseSize chooses the size once, as what is free changes.
 func (e Engine) chooseSize(env workload.Env, c config, room uint64) error {
 	if ok, err := env.LoadNote(noteName(env), &sizeNote{}); ok || err != nil {
 		return err
 	}
-	size := min(room/10*8, maxSize, maxChunks*uint64(c.ChunkSize))
-	if memory := e.memory(); memory > 0 {
-		size = min(size, 2*memory)
-	}
-	size = mebibytes(size) << 20
-	if size < minSize {
+	choice := c.chosenSize(e.machine(env.Machine), room)
+	if choice.Bytes < minSize {
 		return env.TooSmall(minSize*10/8, room, "make it larger")
 	}
-	return env.SaveNote(noteName(env), sizeNote{size})
+	return env.SaveNote(noteName(env), sizeNote{choice.Bytes, choice})
+}
+
+// chosenSize of a file that is not given: twice what the page cache can hold, so that most of what
+// is read cannot come from there.
+func (c config) chosenSize(machine workload.Machine, room uint64) result.SizeChoice {
+	choice := workload.Size(workload.SizeFacts{Machine: machine, Buffered: true, Room: room, Parts: 1, Unit: 1 << 20})
+	if most := mebibytes(min(maxSize, maxChunks*uint64(c.ChunkSize))) << 20; choice.Bytes > most {
+		choice.Bytes, choice.Why = most, "the most that bonnie++ can count"
+		choice.TooSmall = most/2 < choice.CacheBytes
+	}
+	return choice
+}
+
+// Outline says what the workload will do at a place.
+func (Engine) Outline(_ string, raw json.RawMessage, at workload.Place) (workload.Outline, error) {
+	c, err := decode(raw)
+	if err != nil {
+		return workload.Outline{}, err
+	}
+	out := workload.Outline{}
+	var size uint64
+	if c.Size != nil {
+		size = mebibytes(uint64(*c.Size)) << 20
+	} else {
+		choice := c.chosenSize(at.Machine, at.Room)
+		size, out.Size = choice.Bytes, &choice
+	}
+	out.Needs, out.Writes = c.need(size), 2*size // written, and rewritten
+	if c.PerCharacter {
+		out.Writes += size
+	}
+	return out, nil
+}
+
+// choice is the size that Prepare chose, or nil.
+func (c config) choice(env workload.Env) *result.SizeChoice {
+	var n sizeNote
+	if ok, err := env.LoadNote(noteName(env), &n); c.Size != nil || !ok || err != nil {
+		return nil
+	}
+	return &n.Choice
 }
 
 // need is what a trial occupies at most: the large file is removed before the small
@@ -110,20 +149,27 @@ func freeInodes(dir string) (free uint64, limited bool) {
 	return fs.Ffree, true
 }
 
-// memory of the node, as the kernel says it.
-func (e Engine) memory() uint64 {
+// machine is where bonnie++ runs.
+func (e Engine) machine(m workload.Machine) workload.Machine {
 	if e.Memory > 0 {
-		return e.Memory
+		return workload.Machine{Memory: e.Memory}
 	}
-	return workload.Memory()
+	if m.Memory == 0 {
+		m.Memory = workload.Memory()
+	}
+	return m
 }
 
 // cached says what a small file means.
-func (e Engine) cached(size uint64) []string {
-	memory := e.memory()
+func (e Engine) cached(env workload.Env, size uint64) []string {
+	m := e.machine(env.Machine)
+	memory, what := m.Memory, "the node's memory"
+	if m.Limit > 0 && m.Limit < memory {
+		memory, what = m.Limit, "the memory limit"
+	}
 	if size >= 2*memory {
 		return nil
 	}
-	return []string{fmt.Sprintf("the file of %s is less than twice the node's memory of %s: reads, rewrites and seeks may be served from memory",
-		workload.Human(size), workload.Human(memory))}
+	return []string{fmt.Sprintf("the file of %s is less than twice %s of %s: reads, rewrites and seeks may be served from memory",
+		workload.Human(size), what, workload.Human(memory))}
 }

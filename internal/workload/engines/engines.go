@@ -77,6 +77,20 @@ func (r Registry) Duration(engine string, config json.RawMessage) time.Duration 
 	return estimate.Duration
 }
 
+// Outline says what a workload will do at a place. Of an engine that cannot say it, only the
+// estimate is known.
+func (r Registry) Outline(w trial.Workload, at workload.Place) (workload.Outline, error) {
+	e, err := r.Engine(w.Engine)
+	if err != nil {
+		return workload.Outline{}, err
+	}
+	if o, ok := e.(workload.Outliner); ok {
+		return o.Outline(w.Name, w.Config, at)
+	}
+	estimate, err := e.Estimate(w.Config)
+	return workload.Outline{Needs: estimate.Bytes, Writes: estimate.Bytes, AtLeast: true, Duration: estimate.Duration}, err
+}
+
 // Tools returns the versions of the programs that the engines run.
 func (r Registry) Tools(ctx context.Context) map[string]string {
 	tools := map[string]string{}

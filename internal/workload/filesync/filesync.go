@@ -44,6 +44,12 @@ func (Engine) Estimate(raw json.RawMessage) (workload.Estimate, error) {
 	return workload.Estimate{Bytes: c.room()}, err
 }
 
+// Outline says what the workload will do at a place.
+func (Engine) Outline(_ string, raw json.RawMessage, _ workload.Place) (workload.Outline, error) {
+	c, err := decode(raw)
+	return workload.Outline{Needs: c.room(), Writes: workload.Product(uint64(c.Files), uint64(c.Size))}, err
+}
+
 // room is what the files that are there at once occupy, in blocks of 4 KiB.
 func (c config) room() uint64 {
 	const block = 4096

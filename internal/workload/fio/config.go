@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
@@ -18,6 +19,7 @@ type config struct {
 	Parameters map[string]string `json:"parameters,omitempty"`
 	Preset     string            `json:"preset,omitempty"`
 	Prefill    string            `json:"prefill,omitempty"`
+	Files      string            `json:"files,omitempty"`
 }
 
 // Values of prefill.
@@ -26,14 +28,18 @@ const (
 	prefillNever = "Never"
 )
 
+// Values of files, beside those of a trial's document.
+const filesAuto = "Auto"
+
 // Fields of the workload, for failures.
 const (
 	fieldJobFile    = "fio.jobFile"
 	fieldParameters = "fio.parameters"
+	fieldFiles      = "fio.files"
 )
 
 func decode(raw json.RawMessage) (config, error) {
-	c := config{Prefill: prefillAuto}
+	c := config{Prefill: prefillAuto, Files: filesAuto}
 	if err := workload.Decode("fio", raw, &c); err != nil {
 		return c, err
 	}
@@ -48,6 +54,12 @@ func decode(raw json.RawMessage) (config, error) {
 	}
 	if prefills := []string{prefillAuto, prefillNever}; !slices.Contains(prefills, c.Prefill) {
 		return c, invalid("fio.prefill", fmt.Sprintf("there is no prefill %q", clip(c.Prefill)), suggest.Remedy(c.Prefill, prefills))
+	}
+	if choices := []string{filesAuto, string(result.Fresh), string(result.Overwrite)}; !slices.Contains(choices, c.Files) {
+		return c, invalid(fieldFiles, fmt.Sprintf("there is no choice %q", clip(c.Files)), suggest.Remedy(c.Files, choices))
+	}
+	if c.Files == string(result.Overwrite) && c.Prefill == prefillNever {
+		return c, invalid(fieldFiles, "files: Overwrite contradicts prefill: Never, which writes nothing before the first trial", "remove one of them")
 	}
 	return c, nil
 }

@@ -25,7 +25,7 @@ func probeDirect(env workload.Env, jobs []job) *result.DirectIO {
 	if env.Target.Mode == trial.Block {
 		d.Effective, d.Evidence = device.ProbeDirectDevice(env.Device)
 	} else {
-		d.Effective, d.Evidence = device.ProbeDirect(env.Dir)
+		d.Effective, d.Evidence = device.ProbeDirect(directory(env))
 	}
 	if asked < len(jobs) {
 		d.Evidence += "; some of the jobs do not ask for it"

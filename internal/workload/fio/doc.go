@@ -11,10 +11,11 @@
 //  3. render writes a job file of our own from the jobs. The user's text never
 //     reaches fio, and no shell is involved.
 //  4. Prepare checks that the target is large enough and writes, once, everything
-//     that the jobs will read: blocks that were never written read as zeros
-//     without any I/O.
+//     that the jobs will read or overwrite: blocks that were never written read as zeros
+//     without any I/O. What a job appends to, as a log, is not there when a trial begins.
 //  5. Run executes fio in the target's directory, reads its json+ output and
-//     folds it: jobs by name, clones merged, groups one after the other.
+//     folds it: jobs by name, clones merged, groups one after the other. Clean removes
+//     what the next trial must not find.
 //
 // Percentiles come from the merged histograms, which hold fio's own buckets.
 package fio

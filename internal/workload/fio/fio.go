@@ -49,7 +49,7 @@ func (Engine) Check(raw json.RawMessage, mode trial.Mode) error {
 	if err := checkMemory(c.field(), jobs, 0); err != nil {
 		return err
 	}
-	if c.Prefill == prefillNever || mode == trial.Block {
+	if mode == trial.Block {
 		return nil // on a device, one job writes
 	}
 	return checkMemory("fio.prefill", fileWriters(jobs), 0)
@@ -89,9 +89,15 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 	if err != nil {
 		return nil, err
 	}
+	if err := makeDirectory(env); err != nil {
+		return nil, err
+	}
+	if err := removeFresh(env, jobs); err != nil {
+		return nil, err
+	}
 	direct := probeDirect(env, jobs)
 	jobFile := render(withSeed(jobs, fmt.Sprint(env.Seed())), always())
-	inv, err := execute(ctx, e.program(), env, env.Dir, jobFile, clones(jobs))
+	inv, err := execute(ctx, e.program(), env, directory(env), jobFile, clones(jobs))
 	if err != nil {
 		return nil, err
 	}
@@ -103,12 +109,13 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 	if d != nil {
 		*m = fold(d, jobs)
 	}
-	m.DirectIO = direct
+	m.DirectIO, m.Files, m.Size = direct, fileChoices(jobs), jobs[0].size
 	if !slices.ContainsFunc(jobs, job.hasSeed) {
 		m.Seed = env.Seed()
 	}
 	m.Command, m.Input, m.RawOutput = inv.argv, jobFile, inv.output
 	m.Stderr = said(messages, inv.stderr)
+	m.Notes = append(m.Notes, fileNotes(jobs)...)
 	m.Notes = append(m.Notes, cacheNotes(env, jobs, m.Stderr)...)
 	if err := diagnose(env, jobs, endingOf(inv.err, d, m.Stderr)); err != nil {
 		return m, err
@@ -165,7 +172,8 @@ func (Engine) jobs(env workload.Env) ([]job, error) {
 		if err != nil {
 			return nil, err
 		}
-		jobs[0].options["size"] = fmt.Sprint(n)
+		jobs[0].options["size"] = fmt.Sprint(n.Bytes)
+		jobs[0].size = &n
 	}
 	return jobs, nil
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 )
@@ -20,7 +22,7 @@ type prefillNote struct {
 	JobFile string `json:"jobFile"`
 }
 
-// prefill writes everything that the jobs will read, with random data, once.
+// prefill writes everything that the jobs will read or overwrite, with random data, once.
 func (e Engine) prefill(ctx context.Context, env workload.Env, jobs []job, room uint64) error {
 	var writers []job
 	if env.Target.Mode == trial.Block {
@@ -36,8 +38,8 @@ func (e Engine) prefill(ctx context.Context, env workload.Env, jobs []job, room 
 	if done, err := loadNote(env, name, &prefillNote{}); err != nil || done && filesAreThere(env, jobs) {
 		return err
 	}
-	env.Log.Info("writing what will be read", "workload", env.Workload.Name, "bytes", footprint(writers, 0))
-	inv, err := execute(ctx, e.program(), env, env.Dir, jobFile, clones(writers))
+	env.Log.Info("writing what will be read or overwritten", "workload", env.Workload.Name, "bytes", footprint(writers, 0))
+	inv, err := execute(ctx, e.program(), env, directory(env), jobFile, clones(writers))
 	if err != nil {
 		return err
 	}
@@ -49,16 +51,13 @@ func (e Engine) prefill(ctx context.Context, env workload.Env, jobs []job, room 
 		return err
 	}
 	if parseErr != nil {
-		return fmt.Errorf("fio: prefill: %w", parseErr)
+		return &trial.Failure{Class: reason.WorkloadFailed, Field: env.Field("fio"), Message: "writing the files before the first trial: " + parseErr.Error(), Workload: env.Workload.Name, Err: parseErr}
 	}
 	return saveNote(env, name, prefillNote{jobFile})
 }
 
-// wantsPrefill reports whether what a job finds must have been written before. What a
-// verifying job reads must be what it wrote itself.
-func (j job) wantsPrefill() bool {
-	return (j.reads() || j.on("overwrite")) && !j.has("verify")
-}
+// wantsPrefill reports whether what a job finds must have been written before.
+func (j job) wantsPrefill() bool { return j.found.Files == result.Overwrite }
 
 // data are the options that decide what data looks like.
 var data = []string{"buffer_compress_percentage", "buffer_compress_chunk", "dedupe_percentage", "zero_buffers"}
@@ -83,7 +82,7 @@ func (j job) writer(name string, extra map[string]string) job {
 	return w
 }
 
-// fileWriters are jobs that write the files of those that read. Files that fio
+// fileWriters are jobs that write the files of those that read or overwrite. Files that fio
 // names are written by a job of the same name; files that the user names, by one
 // job each, as several jobs may use parts of the same.
 func fileWriters(jobs []job) []job {
@@ -125,7 +124,7 @@ func fileWriters(jobs []job) []job {
 }
 
 // deviceWriters is one job that writes the device from its start to the last
-// byte that is read.
+// byte that is read or overwritten.
 func deviceWriters(jobs []job, size uint64) []job {
 	var end uint64
 	var like *job
@@ -179,7 +178,7 @@ func filesAreThere(env workload.Env, jobs []job) bool {
 		}
 	}
 	for name, end := range e {
-		info, err := os.Lstat(filepath.Join(env.Dir, name))
+		info, err := os.Lstat(filepath.Join(directory(env), name))
 		if err != nil || uint64(info.Size()) < end-end%4096 {
 			return false
 		}

@@ -10,12 +10,13 @@ import (
 	"strings"
 	"syscall"
 
+	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 )
 
 // Prepare chooses the size of a job that gives none, checks that the target is
-// large enough, and writes what the jobs will read.
+// large enough, and writes what the jobs will read or overwrite.
 func (e Engine) Prepare(ctx context.Context, env workload.Env) error {
 	c, err := decode(env.Workload.Config)
 	if err != nil {
@@ -24,6 +25,9 @@ func (e Engine) Prepare(ctx context.Context, env workload.Env) error {
 	jobs, err := resolve(c, env.Target.Mode, env.Workload.Name)
 	if err != nil {
 		return env.InSpec(err)
+	}
+	if err := makeDirectory(env); err != nil {
+		return err
 	}
 	room, err := roomOn(env, jobs)
 	if err != nil {
@@ -45,9 +49,6 @@ func (e Engine) Prepare(ctx context.Context, env workload.Env) error {
 		if err := checkMemory(c.field(), jobs, room); err != nil {
 			return env.InSpec(err)
 		}
-	}
-	if c.Prefill == prefillNever {
-		return nil
 	}
 	return e.prefill(ctx, env, jobs, room)
 }
@@ -71,7 +72,7 @@ func existing(env workload.Env, jobs []job) (uint64, error) {
 	}
 	var sum uint64
 	for name := range e {
-		info, err := os.Lstat(filepath.Join(env.Dir, name))
+		info, err := os.Lstat(filepath.Join(directory(env), name))
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
@@ -85,25 +86,27 @@ func existing(env workload.Env, jobs []job) (uint64, error) {
 	return sum, nil
 }
 
-// chooseSize takes 1 GiB, or 80 % of a smaller target, divided by the clones that
-// have files of their own. It is chosen once, as what is free changes.
+// chooseSize chooses the size once, as what is free changes.
 func chooseSize(env workload.Env, j job, room uint64) error {
 	if ok, err := loadNote(env, "size-"+env.Workload.Name, &sizeNote{}); ok || err != nil {
 		return err
 	}
-	sharers := uint64(1)
-	if env.Target.Mode == trial.Filesystem && !j.has("filename") {
-		sharers = j.clones()
+	choice := j.chosenSize(env.Target.Mode, env.Machine, room)
+	if least := max(j.minBlock(), 4096); choice.Bytes < least {
+		return tooSmall(env, least*choice.Parts*10/8, room)
 	}
-	n := min(defaultSize, room/10*8/sharers)
-	if n > 1<<20 {
-		n = n >> 20 << 20
+	return saveNote(env, "size-"+env.Workload.Name, sizeNote{choice})
+}
+
+// chosenSize of a job that gives none, for each clone that has files of its own.
+func (j job) chosenSize(mode trial.Mode, machine workload.Machine, room uint64) result.SizeChoice {
+	parts := uint64(1)
+	if mode == trial.Filesystem && !j.has("filename") {
+		parts = j.clones()
 	}
-	n -= n % max(j.minBlock(), 4096)
-	if n < max(j.minBlock(), 4096) {
-		return tooSmall(env, max(j.minBlock(), 4096)*sharers*10/8, room)
-	}
-	return saveNote(env, "size-"+env.Workload.Name, sizeNote{n})
+	return workload.Size(workload.SizeFacts{
+		Machine: machine, Buffered: !j.direct(), Room: room, Parts: parts, Unit: max(j.minBlock(), 4096), Floor: defaultSize,
+	})
 }
 
 func checkRoom(env workload.Env, jobs []job, room uint64) error {

@@ -47,14 +47,14 @@ func TestWhatWillBeReadIsWrittenOnce(t *testing.T) {
 			}
 			times := map[string]time.Time{}
 			for file, size := range c.want {
-				times[file] = checkWritten(t, filepath.Join(env.Dir, file), size)
+				times[file] = checkWritten(t, filepath.Join(directory(env), file), size)
 			}
 			if err := (Engine{}).Prepare(t.Context(), env); err != nil {
 				t.Fatal(err)
 			}
 			gone := ""
 			for file, before := range times {
-				if info, err := os.Stat(filepath.Join(env.Dir, file)); err != nil || !info.ModTime().Equal(before) {
+				if info, err := os.Stat(filepath.Join(directory(env), file)); err != nil || !info.ModTime().Equal(before) {
 					t.Errorf("%s was written again", file)
 				}
 				gone = file
@@ -62,22 +62,22 @@ func TestWhatWillBeReadIsWrittenOnce(t *testing.T) {
 			if _, err := (Engine{}).Run(t.Context(), env); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.Remove(filepath.Join(env.Dir, gone)); err != nil {
+			if err := os.Remove(filepath.Join(directory(env), gone)); err != nil {
 				t.Fatal(err)
 			}
 			if err := (Engine{}).Prepare(t.Context(), env); err != nil {
 				t.Fatal(err)
 			}
-			checkWritten(t, filepath.Join(env.Dir, gone), c.want[gone])
+			checkWritten(t, filepath.Join(directory(env), gone), c.want[gone])
 		})
 	}
 }
 
-func TestNothingIsPrefilledThatNobodyReads(t *testing.T) {
+func TestNothingIsPrefilledThatATrialCreatesOrThatIsLeftAsItIs(t *testing.T) {
 	never := parameters("rw=read", "size=1m")
 	never.Prefill = prefillNever
 	for name, c := range map[string]config{
-		"a writer":   parameters("rw=write", "size=1m"),
+		"a log":      parameters("rw=write", "size=1m", "fdatasync=1"),
 		"never":      never,
 		"a verifier": parameters("rw=read", "size=1m", "verify=md5"),
 	} {
@@ -85,7 +85,7 @@ func TestNothingIsPrefilledThatNobodyReads(t *testing.T) {
 		if err := (Engine{}).Prepare(t.Context(), env); err != nil {
 			t.Fatal(err)
 		}
-		if entries, _ := os.ReadDir(env.Dir); len(entries) != 0 {
+		if entries, _ := os.ReadDir(directory(env)); len(entries) != 0 {
 			t.Errorf("%s: %v was written", name, entries)
 		}
 	}
@@ -106,7 +106,7 @@ func TestATargetThatIsTooSmallIsLeftAlone(t *testing.T) {
 		if !ok || f.Class != reason.TargetTooSmall || f.Field != "spec.targets[fast].storageClass.size" || !strings.Contains(f.Message, "MiB available") || f.Remedy == "" {
 			t.Errorf("%s: %+v", name, err)
 		}
-		if entries, _ := filepath.Glob(filepath.Join(dir, "*.0.0")); len(entries) != 0 {
+		if entries, _ := filepath.Glob(filepath.Join(dir, "*", "*.0.0")); len(entries) != 0 {
 			t.Errorf("%s: %v was written", name, entries)
 		}
 	}
@@ -140,7 +140,7 @@ func TestBlockDevices(t *testing.T) {
 		"half of it":           {parameters("rw=randread", "size=50%", "runtime=1"), 32 << 20, true},
 		"a part":               {parameters("rw=randrw", "size=8m", "offset=4m", "runtime=1"), 12 << 20, true},
 		"all of it, by a file": {config{JobFile: "[a]\nrw=randread\nruntime=1\ndirect=1"}, 64 << 20, true},
-		"nothing is read":      {parameters("rw=randwrite", "size=1m", "offset=1m", "runtime=1"), 0, true},
+		"only written":         {parameters("rw=randwrite", "size=1m", "offset=1m", "runtime=1"), 2 << 20, true},
 		"trims":                {parameters("rw=randtrim", "size=1m", "runtime=1"), 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,7 +24,7 @@ func WritePresets(w io.Writer) error {
 
 Job files for what storage is often qualified for. ` + "`fio: {preset: etcd}`" + ` in a workload is the
 same as the job file below in ` + "`fio.jobFile`" + `, with one difference: on a block device, options
-that are for files (` + "`filename`, `overwrite`" + `) are left out. To change anything, copy the text
+that are for files (` + "`filename`, `overwrite`, `fallocate`" + `) are left out. To change anything, copy the text
 into ` + "`fio.jobFile`" + ` and change it there.
 
 Each is a model: it asks one question that the real thing asks of its storage, and stands

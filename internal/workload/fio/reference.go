@@ -47,10 +47,15 @@ own in which sizes are bytes and times are microseconds; the trial's document ho
   so are ` + "`clat_percentiles` and `slat_percentiles`" + ` for the two parts. That needs fio 3.17 or later.
 - **Reporting.** Every job is reported by its name, its clones merged; ` + "`group_reporting` is" + `
   accepted and dropped.
-- **Prefill.** With ` + "`prefill: Auto`" + `, what a job reads (or overwrites, with ` + "`overwrite=1`" + `) is
-  written once with random data before the first trial. Blocks that were never written read
-  as zeros without any I/O. A job that only writes meets new blocks in its first trial and
-  old ones afterwards; ` + "`overwrite=1`" + ` makes the first like the others.
+- **Files.** All trials find the same of their files, which the document says as ` + "`files`" + `, with the
+  reason, for each job. ` + "`Fresh`" + `: there are none; they are removed after each trial. ` + "`Overwrite`" + `: every
+  block was written once with random data before the first trial; blocks that were never written
+  read as zeros without any I/O, and have to be allocated when they are written. ` + "`files: Auto`" + `
+  decides for each job: one that reads or writes at random, or has ` + "`overwrite=1`" + `, overwrites; one that
+  writes in sequence and syncs, or goes through the page cache, as logs and backups do, is fresh; one
+  that writes in sequence with ` + "`direct=1`" + ` and no sync overwrites. Jobs that name the same file share its
+  state. ` + "`prefill: Never`" + ` prepares nothing (` + "`AsFound`" + `); so do jobs of a device that trim, or only write
+  and give no size. Another workload never shares the files.
 - **Page cache of devices.** On a block device storagebench drops it before each trial, if it has
   the privilege. fio itself has none and does not, so a job with ` + "`direct=0`" + ` may find what the job
   before it has read.
@@ -59,8 +64,8 @@ own in which sizes are bytes and times are microseconds; the trial's document ho
   and notes of blocks to be verified. More is refused with ` + "`LimitExceeded`" + `; on a block device
   whose size decides, by the worker.
 
-Defaults of ` + "`fio.parameters`" + `: ` + "`ioengine=libaio`, `direct=1`, `bs=4k`, `size=1GiB`" + ` (80 % of the
-target if that is less), and ` + "`runtime=30s` with `time_based=1`" + ` unless runtime, time_based,
+Defaults of ` + "`fio.parameters`" + `: ` + "`ioengine=libaio`, `direct=1`, `bs=4k`" + `, a size that is chosen
+([sizes](sizes.md)), and ` + "`runtime=30s` with `time_based=1`" + ` unless runtime, time_based,
 loops, number_ios or io_size is given. A job file has fio's defaults, and each job needs a
 size, except on a block device.
 

@@ -32,12 +32,18 @@ func render(jobs []job, extra map[string]string) string {
 func withSeed(jobs []job, seed string) []job {
 	out := make([]job, len(jobs))
 	for i, j := range jobs {
-		out[i] = job{name: j.name, line: j.line, options: maps.Clone(j.options)}
+		out[i] = j.clone()
 		if !j.hasSeed() {
 			out[i].options["randseed"] = seed
 		}
 	}
 	return out
+}
+
+// clone returns a job whose options can be changed.
+func (j job) clone() job {
+	j.options = maps.Clone(j.options)
+	return j
 }
 
 // hasSeed reports whether the job's own options decide on its random sequence.
@@ -49,7 +55,7 @@ func (j job) hasSeed() bool {
 func onDevice(jobs []job, device string) []job {
 	out := make([]job, len(jobs))
 	for i, j := range jobs {
-		out[i] = job{name: j.name, line: j.line, options: maps.Clone(j.options)}
+		out[i] = j.clone()
 		out[i].options["filename"] = strings.ReplaceAll(device, ":", `\:`)
 	}
 	return out

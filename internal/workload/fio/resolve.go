@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
@@ -17,6 +18,10 @@ type job struct {
 	name    string
 	line    int
 	options map[string]string
+	// found is what each trial finds of the job's files, and why.
+	found result.FileChoice
+	// size that was chosen for a job that gives none, or nil.
+	size *result.SizeChoice
 }
 
 // resolve turns a configuration into jobs. name is what the job of parameters is
@@ -41,7 +46,7 @@ func resolve(c config, mode trial.Mode, name string) ([]job, error) {
 	if files > maxAllFiles {
 		return nil, invalid(c.field(), fmt.Sprintf("the jobs have %d files in total, more than the limit of %d", files, maxAllFiles), "lower nrfiles or numjobs")
 	}
-	return jobs, nil
+	return jobs, chooseFiles(c, jobs, mode)
 }
 
 func (c config) field() string {

@@ -178,7 +178,7 @@ func TestDirectIOIsWhatTheTargetMakesOfIt(t *testing.T) {
 			if d := m.DirectIO; d.Requested != c.requested || d.Effective != c.want || d.Evidence == "" {
 				t.Errorf("got %+v", d)
 			}
-			if left, _ := filepath.Glob(filepath.Join(c.dir, ".direct-probe*")); len(left) > 0 {
+			if left, _ := filepath.Glob(filepath.Join(c.dir, "*", ".direct-probe*")); len(left) > 0 {
 				t.Errorf("left behind: %v", left)
 			}
 		})

@@ -3,6 +3,7 @@ package fio
 import (
 	"fmt"
 
+	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/workload"
 )
 
@@ -16,7 +17,7 @@ func loadNote(env workload.Env, name string, v any) (bool, error) {
 func saveNote(env workload.Env, name string, v any) error { return env.SaveNote("fio-"+name, v) }
 
 type sizeNote struct {
-	Size uint64 `json:"size"`
+	result.SizeChoice
 }
 
 // needsSize reports whether the size is ours to choose: that of a job of parameters
@@ -25,11 +26,11 @@ func needsSize(c config, jobs []job) bool {
 	return len(c.Parameters) > 0 && !jobs[0].has("size") && !jobs[0].has("filesize")
 }
 
-func loadSize(env workload.Env) (uint64, error) {
+func loadSize(env workload.Env) (result.SizeChoice, error) {
 	var n sizeNote
 	ok, err := loadNote(env, "size-"+env.Workload.Name, &n)
 	if err == nil && !ok {
 		err = fmt.Errorf("fio: the size of workload %s was not chosen: Prepare did not run", env.Workload.Name)
 	}
-	return n.Size, err
+	return n.SizeChoice, err
 }

@@ -119,7 +119,7 @@ func (e Engine) bench(c config, env workload.Env) (bench, error) {
 	_, missing := exec.LookPath(e.iozone())
 	switch {
 	case c.Tool == toolFio:
-		return &fioBench{program: e.fio(), config: c}, nil
+		return newFioBench(e.fio(), c, false), nil
 	case missing == nil:
 		return &iozoneBench{program: e.iozone(), config: c}, nil
 	case c.Tool == toolIozone:
@@ -129,7 +129,7 @@ func (e Engine) bench(c config, env workload.Env) (bench, error) {
 			Remedy:  "set tool to Fio, which measures the same matrix, or use your own image with iozone, which is not free software",
 		}
 	default:
-		return &fioBench{program: e.fio(), config: c, instead: true}, nil
+		return newFioBench(e.fio(), c, true), nil
 	}
 }
 

@@ -47,9 +47,7 @@ func (m matrix) measurement() result.Measurement {
 		for at, v := range cells {
 			out.Metrics.Set(operation+"."+sizeName(at.file)+"."+sizeName(at.record)+".bandwidth", result.BytesPerSecond, v)
 		}
-		head := slices.MaxFunc(slices.Collect(maps.Keys(cells)), func(a, b pair) int {
-			return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.record, b.record))
-		})
+		head := slices.MaxFunc(slices.Collect(maps.Keys(cells)), larger)
 		heads[head] = true
 		out.Metrics.Set(operation+".bandwidth", result.BytesPerSecond, cells[head])
 		out.Operations = append(out.Operations, operation)
@@ -62,6 +60,11 @@ func (m matrix) measurement() result.Measurement {
 		out.Notes = append(out.Notes, strings.Join(out.Operations, ", ")+": each of the largest file and record that were measured, which are not the same for all")
 	}
 	return out
+}
+
+// larger compares cells by file, then by record.
+func larger(a, b pair) int {
+	return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.record, b.record))
 }
 
 // tests adds what all tests together read and wrote at least: each of them goes once through

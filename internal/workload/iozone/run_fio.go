@@ -22,6 +22,8 @@ import (
 const (
 	// maxOutput bounds what is read of fio's output: about 10 KB a job.
 	maxOutput = 4 << 20
+	// unmeasured is the shortest time that fio reports; less is 0.
+	unmeasured = 0.001
 	// short is a time of which fio, which counts milliseconds, says little.
 	short = 0.1
 )
@@ -41,6 +43,26 @@ type fioBench struct {
 	version  string
 	// absent and rough are cells that took less than 1 ms, and less than 0.1 s.
 	absent, rough []string
+	// bounds are the cells of which only a lower bound is known, measured counts the others, and
+	// heads are the largest cells of operations.
+	bounds   map[cellOf]bool
+	measured int
+	heads    map[string]pair
+}
+
+// cellOf is a cell of an operation.
+type cellOf struct {
+	operation string
+	at        pair
+}
+
+// name of the cell, as that of its metric begins.
+func (c cellOf) name() string {
+	return fmt.Sprintf("%s.%s.%s", c.operation, sizeName(c.at.file), sizeName(c.at.record))
+}
+
+func newFioBench(program string, c config, instead bool) *fioBench {
+	return &fioBench{program: program, config: c, instead: instead, bounds: map[cellOf]bool{}, heads: map[string]pair{}}
 }
 
 // fioOutput is what is read of fio's output.
@@ -165,19 +187,51 @@ func (b *fioBench) take(env workload.Env, at pair, r tool.Result, text []byte, m
 }
 
 func (b *fioBench) put(operation string, at pair, t fioTest, m matrix) {
-	cell := fmt.Sprintf("%s.%s.%s", operation, sizeName(at.file), sizeName(at.record))
+	c := cellOf{operation, at}
+	cell := c.name()
 	seconds := t.Runtime / 1e3
 	switch {
 	case seconds <= 0 || t.Bytes == 0:
 		b.absent = append(b.absent, cell)
+		if t.Bytes > 0 {
+			b.bounds[c] = true
+			b.add(c, m, float64(t.Bytes)/unmeasured)
+		}
 		return
 	case seconds < short:
 		b.rough = append(b.rough, cell)
 	}
-	m.set(operation, at, float64(t.Bytes)/seconds)
+	b.measured++
+	b.add(c, m, float64(t.Bytes)/seconds)
+}
+
+func (b *fioBench) add(c cellOf, m matrix, bandwidth float64) {
+	m.set(c.operation, c.at, bandwidth)
+	if head, ok := b.heads[c.operation]; !ok || larger(c.at, head) > 0 {
+		b.heads[c.operation] = c.at
+	}
+}
+
+// markBounds marks the metrics of cells that were too fast to be measured. If all were, nothing
+// was measured.
+func (b *fioBench) markBounds(m *result.Measurement) {
+	for c := range b.bounds {
+		names := []string{c.name()}
+		if b.heads[c.operation] == c.at {
+			names = append(names, c.operation)
+		}
+		for _, name := range names {
+			metric := m.Metrics[name+".bandwidth"]
+			m.Metrics.SetAtLeast(name+".bandwidth", metric.Unit, metric.Value)
+		}
+	}
+	if b.measured == 0 {
+		m.Operations = nil
+	}
 }
 
 func (b *fioBench) record(m *result.Measurement) {
+	b.markBounds(m)
 	m.Seed, m.Command, m.Input, m.RawOutput, m.Stderr = b.seed, b.command, b.jobFiles.String(), b.output, b.stderr
 	who := "measured by fio " + b.version
 	if b.instead {
@@ -191,7 +245,7 @@ func (b *fioBench) record(m *result.Measurement) {
 		m.Notes = append(m.Notes, "took less than 0.1 s, which fio measures in whole milliseconds: "+list(b.rough))
 	}
 	if len(b.absent) > 0 {
-		m.Notes = append(m.Notes, "took less than 1 ms and have no value: "+list(b.absent))
+		m.Notes = append(m.Notes, "took less than 1 ms, of which only a lower bound is known: "+list(b.absent))
 	}
 }
 

@@ -1,0 +1,376 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/yaml"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/environment"
+	"storagebench.io/storagebench/internal/plan"
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload"
+	"storagebench.io/storagebench/internal/workload/engines"
+)
+
+type planFlags struct {
+	file, output string
+	targets      []string
+	nodes        int
+	facts        map[string]*string // sizes of flags, by name
+}
+
+// factFlags are flags with a size.
+var factFlags = []struct{ name, about string }{
+	{"memory", "memory of a node, such as 64Gi, for targets without a path here"},
+	{"limit", "memory limit of a worker, such as 2Gi, for targets without a path here"},
+	{"arc", "largest ARC, if these targets are on ZFS"},
+	{"free", "free space of these targets (default: the size of the volume)"},
+	{"rate", "bytes per second that the storage is assumed to write, for times and bytes that depend on it"},
+}
+
+func newPlanCommand() *cobra.Command {
+	f := planFlags{facts: map[string]*string{}}
+	cmd := &cobra.Command{
+		Use:   "plan -f FILE",
+		Short: "Show what a StorageBenchmark would do, without doing it",
+		Long: `Show what a StorageBenchmark would do: the trials in their order, the workers, which settings
+change, which files are new in each trial and which are overwritten, which sizes are chosen
+and why, and about how long it takes and how much it writes.
+
+It needs no cluster and changes nothing. For a target with a path on this machine (hostPath,
+blockDevice or --target), sizes are chosen from this machine's memory, memory limit, ARC
+and free space. For others they depend on the node: say what it has with --memory, --limit,
+--arc and --free.
+
+Bytes that depend on the speed of the storage are marked with ~ and assume --rate. What is
+at least so much is marked with ≥: how long a sync takes is not known.
+
+Exit codes: 0 done, 1 failed, 2 bad input.`,
+		Example: `  # what would this do on a node with 64 GiB of memory?
+  storagebench plan -f benchmark.yaml --memory 64Gi --free 500Gi
+
+  # and in a directory of this machine?
+  storagebench plan -f benchmark.yaml --target fast=/mnt/fast
+
+  # the sizes and their reasons, for a program
+  storagebench plan -f benchmark.yaml -o json | jq '.workloads[].size'`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := required(cmd, "file"); err != nil {
+				return err
+			}
+			if err := checkOutput(f.output, "table", "json", "yaml"); err != nil {
+				return err
+			}
+			d, err := outline(cmd.Context(), f)
+			if err != nil {
+				return err
+			}
+			return printPlan(cmd.OutOrStdout(), f.output, d)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.file, "file", "f", "", "file with the StorageBenchmark; - for stdin")
+	flags.StringVarP(&f.output, "output", "o", "table", "output format: table, json or yaml")
+	flags.StringArrayVar(&f.targets, "target", nil, "NAME=PATH: measure PATH of this machine as target NAME; may be repeated")
+	flags.IntVar(&f.nodes, "nodes", 0, "how many nodes measure (default: spec.placement.nodes)")
+	for _, fact := range factFlags {
+		f.facts[fact.name] = flags.String(fact.name, "", fact.about)
+	}
+	*f.facts["rate"] = "200Mi"
+	flags.Lookup("rate").DefValue = "200Mi"
+	return cmd
+}
+
+// sizes parses the flags with sizes. An absent one is 0.
+func (f planFlags) sizes() (map[string]uint64, error) {
+	out := map[string]uint64{}
+	for _, fact := range factFlags {
+		text := *f.facts[fact.name]
+		if text == "" {
+			continue
+		}
+		q, err := resource.ParseQuantity(text)
+		if err != nil || q.Sign() <= 0 || q.Value() == math.MaxInt64 {
+			return nil, usage(fmt.Errorf("--%s %q is not a size: write it as 500Mi, 64Gi or 2T", fact.name, text))
+		}
+		out[fact.name] = uint64(q.Value())
+	}
+	return out, nil
+}
+
+// planDocument is what plan prints.
+type planDocument struct {
+	Benchmark string           `json:"benchmark"`
+	Trials    []plannedTrial   `json:"trials"`
+	Workers   []plannedWorker  `json:"workers"`
+	Settings  []plannedVariant `json:"settings,omitempty"`
+	Workloads []plannedWork    `json:"workloads"`
+	// AssumedRate is what estimates assume that the storage writes, in bytes per second.
+	AssumedRate uint64 `json:"assumedRate"`
+	// Seconds and Bytes of all workers, one after the other.
+	Seconds float64 `json:"seconds"`
+	Bytes   uint64  `json:"bytesWritten"`
+	plannedBounds
+	// Timeout of the spec in seconds, and whether the estimate exceeds it.
+	TimeoutSeconds float64 `json:"timeoutSeconds,omitempty"`
+	TooLong        bool    `json:"tooLong,omitempty"`
+}
+
+type plannedTrial struct {
+	ID       string `json:"id"`
+	Workload string `json:"workload"`
+	Variant  string `json:"variant,omitempty"`
+}
+
+type plannedWorker struct {
+	Name   string `json:"name"`
+	Target string `json:"target"`
+	Node   string `json:"node"`
+}
+
+type plannedVariant struct {
+	Variant  string          `json:"variant"`
+	Tunables []trial.Tunable `json:"tunables,omitempty"`
+}
+
+// plannedWork is a workload on a target.
+type plannedWork struct {
+	Workload string     `json:"workload"`
+	Engine   string     `json:"engine"`
+	Target   string     `json:"target"`
+	Mode     trial.Mode `json:"mode"`
+	// Facts that were decided with, and where they are from.
+	Facts workload.Machine `json:"facts"`
+	From  string           `json:"factsFrom"`
+	Free  uint64           `json:"free,omitempty"`
+	// Size is present if the workload gives none.
+	Size  *result.SizeChoice  `json:"size,omitempty"`
+	Files []result.FileChoice `json:"files,omitempty"`
+	Needs uint64              `json:"needs"`
+	// TooLarge reports that it needs more than there is.
+	TooLarge bool   `json:"tooLarge,omitempty"`
+	Prepares uint64 `json:"prepares"`
+	// Trials of it on each node, and what each writes and takes.
+	Trials  int     `json:"trials"`
+	Writes  uint64  `json:"writesPerTrial"`
+	Seconds float64 `json:"secondsPerTrial"`
+	plannedBounds
+}
+
+// plannedBounds say what times and bytes are: exact, or estimates.
+type plannedBounds struct {
+	// SecondsAtLeast reports that it may take longer: how fast the storage syncs is unknown.
+	SecondsAtLeast bool `json:"secondsAtLeast,omitempty"`
+	// BytesAtLeast and BytesEstimated report that more may be written, and that it depends on how
+	// fast the storage is.
+	BytesAtLeast   bool `json:"bytesAtLeast,omitempty"`
+	BytesEstimated bool `json:"bytesEstimated,omitempty"`
+}
+
+// outline plans the benchmark as run and the operator do, and asks each engine.
+func outline(ctx context.Context, f planFlags) (*planDocument, error) {
+	sizes, err := f.sizes()
+	if err != nil {
+		return nil, err
+	}
+	b, err := readBenchmark(ctx, f.file)
+	if err != nil {
+		return nil, err
+	}
+	paths, modes, err := pathsHere(b, f.targets)
+	if err != nil {
+		return nil, err
+	}
+	variants, err := ownVariants(b)
+	if err != nil {
+		return nil, err
+	}
+	registry := engines.All()
+	p, err := plan.Build(plan.Input{Benchmark: b, Run: "plan", Nodes: nodeNames(b, f.nodes), Modes: modes, Variants: variants, Engines: registry})
+	if err != nil {
+		return nil, err
+	}
+	d := &planDocument{Benchmark: b.Namespace + "/" + b.Name, AssumedRate: sizes["rate"]}
+	for _, t := range p.Trials {
+		d.Trials = append(d.Trials, plannedTrial{t.ID, t.Workload, t.Variant})
+	}
+	for _, w := range p.Workers {
+		d.Workers = append(d.Workers, plannedWorker{w.Name, w.Target, w.Node})
+	}
+	for _, v := range p.Variants {
+		d.Settings = append(d.Settings, plannedVariant{v.Name, v.Tunables})
+	}
+	for _, target := range b.Spec.Targets {
+		i := slices.IndexFunc(p.Targets, func(t trial.Target) bool { return t.Name == target.Name })
+		place, from := placeOf(ctx, target, p.Targets[i], paths[target.Name], sizes)
+		for _, w := range p.Workloads {
+			o, err := registry.Outline(w, place)
+			if err != nil {
+				return nil, fmt.Errorf("plan: workload %s on target %s: %w", w.Name, target.Name, err)
+			}
+			work := planned(o, w, p.Targets[i], place, sizes["rate"])
+			work.From = from
+			work.Trials = len(slices.DeleteFunc(slices.Clone(p.Trials), func(t trial.Trial) bool { return t.Workload != w.Name }))
+			d.Workloads = append(d.Workloads, work)
+			if place.Room != math.MaxUint64 {
+				place.Room -= min(place.Room, o.Keeps) // what it laid out stays for its next trials
+			}
+		}
+	}
+	d.total(len(p.Workers)/len(p.Targets), b.Spec.Timeout.Duration)
+	return d, nil
+}
+
+// settle is about how long the runner waits before each trial, and syncs after it.
+const settle = 1.0
+
+// timeText and bytesText mark what is not exact.
+func (b plannedBounds) timeText(s float64) string {
+	if b.SecondsAtLeast {
+		return "≥ " + seconds(s)
+	}
+	return seconds(s)
+}
+
+func (b plannedBounds) bytesText(n uint64) string {
+	switch text := bytesOrNone(n); {
+	case n == 0:
+		return text
+	case b.BytesAtLeast:
+		return "≥ " + text
+	case b.BytesEstimated:
+		return "~" + text
+	default:
+		return text
+	}
+}
+
+// total adds up all workers.
+func (d *planDocument) total(nodes int, timeout time.Duration) {
+	for _, w := range d.Workloads {
+		d.Bytes = workload.Sum(d.Bytes, workload.Product(uint64(nodes), workload.Sum(w.Prepares, workload.Product(w.Writes, uint64(w.Trials)))))
+		d.Seconds += float64(nodes) * (float64(w.Prepares)/float64(d.AssumedRate) + float64(w.Trials)*(w.Seconds+settle))
+		d.SecondsAtLeast = d.SecondsAtLeast || w.SecondsAtLeast
+		d.BytesAtLeast, d.BytesEstimated = d.BytesAtLeast || w.BytesAtLeast, d.BytesEstimated || w.BytesEstimated
+	}
+	d.TimeoutSeconds = timeout.Seconds()
+	d.TooLong = timeout > 0 && d.Seconds > d.TimeoutSeconds
+}
+
+func planned(o workload.Outline, w trial.Workload, target trial.Target, place workload.Place, rate uint64) plannedWork {
+	out := plannedWork{
+		Workload: w.Name, Engine: w.Engine, Target: target.Name, Mode: target.Mode, Facts: place.Machine,
+		Size: o.Size, Files: o.Files, Needs: o.Needs, Prepares: o.Prepares,
+		plannedBounds: plannedBounds{SecondsAtLeast: o.Duration == 0, BytesAtLeast: o.AtLeast, BytesEstimated: o.WritesFor > 0},
+	}
+	out.Writes = workload.Sum(o.Writes, uint64(o.WritesFor.Seconds()*float64(rate)))
+	if out.Seconds = o.Duration.Seconds(); o.Duration == 0 {
+		out.Seconds = float64(max(out.Writes, o.Needs)) / float64(rate)
+	}
+	if place.Room != math.MaxUint64 {
+		out.Free, out.TooLarge = place.Room, o.Needs > place.Room
+	}
+	return out
+}
+
+// pathsHere returns the paths of targets that are on this machine, and the modes of those that the
+// command line replaces.
+func pathsHere(b *v1alpha1.StorageBenchmark, replacements []string) (map[string]string, map[string]trial.Mode, error) {
+	here := b.DeepCopy()
+	replaced, err := parseReplacements(b, replacements)
+	if err != nil {
+		return nil, nil, err
+	}
+	here.Spec.Targets = slices.DeleteFunc(here.Spec.Targets, func(t v1alpha1.Target) bool {
+		return replaced[t.Name] == "" && t.HostPath == nil && t.BlockDevice == nil
+	})
+	paths, modes, err := targetPaths(here, replacements)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, t := range b.Spec.Targets {
+		if t.PersistentVolumeClaim != nil && paths[t.Name] == "" {
+			modes[t.Name] = trial.Filesystem // only the cluster knows
+		}
+	}
+	return paths, modes, nil
+}
+
+// nodeNames are stand-ins: which nodes measure is only known in the cluster.
+func nodeNames(b *v1alpha1.StorageBenchmark, asked int) []string {
+	n := asked
+	if wanted := b.Spec.Placement.Nodes; n == 0 && wanted != nil && wanted.Type == intstr.Int {
+		n = wanted.IntValue() // a percentage is of nodes that only the cluster knows
+	}
+	names := make([]string, min(max(1, n), plan.MaxWorkers+1))
+	for i := range names {
+		names[i] = fmt.Sprintf("node-%d", i+1)
+	}
+	return names
+}
+
+// placeOf returns what is known of a target, and from where.
+func placeOf(ctx context.Context, spec v1alpha1.Target, target trial.Target, path string, sizes map[string]uint64) (workload.Place, string) {
+	place := workload.Place{Mode: target.Mode, Room: math.MaxUint64}
+	from := "assumed: nothing is known of the node; give --memory"
+	if _, err := os.Stat(path); path != "" && err == nil {
+		e := environment.Collect(environment.Input{System: poolSystem(ctx, false), Path: withoutLinks(path), Mode: target.Mode})
+		place.Machine, from = workload.MachineOf(e), "this machine"
+		if e.Target.SizeBytes > 0 {
+			place.Room = e.Target.FreeBytes
+		}
+	} else if spec.StorageClass != nil {
+		place.Room = uint64(max(0, spec.StorageClass.Size.Value()))
+	}
+	for name, into := range map[string]*uint64{"memory": &place.Machine.Memory, "limit": &place.Machine.Limit, "arc": &place.Machine.ARC, "free": &place.Room} {
+		if sizes[name] > 0 && from != "this machine" {
+			*into = sizes[name]
+		}
+	}
+	if from != "this machine" && sizes["memory"]+sizes["limit"]+sizes["arc"] > 0 {
+		from = "the command line"
+	}
+	return place, from
+}
+
+func printPlan(w io.Writer, output string, d *planDocument) error {
+	switch output {
+	case "json":
+		return printJSON(w, d)
+	case "yaml":
+		b, err := yaml.Marshal(d)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(b)
+		return err
+	}
+	return printPlanTable(w, d)
+}
+
+// settingsOf returns the settings of a variant in one line.
+func settingsOf(d *planDocument, variant string) string {
+	for _, v := range d.Settings {
+		if v.Variant == variant && len(v.Tunables) > 0 {
+			parts := make([]string, len(v.Tunables))
+			for i, t := range v.Tunables {
+				parts[i] = t.Name + "=" + t.Value
+			}
+			return strings.Join(parts, ", ")
+		}
+	}
+	return "as they are"
+}

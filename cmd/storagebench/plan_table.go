@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"storagebench.io/storagebench/internal/suggest"
+	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload"
+)
+
+// printPlanTable prints the plan for people: workloads with what was chosen, then the trials, then
+// the sum.
+func printPlanTable(w io.Writer, d *planDocument) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "TARGET\tWORKLOAD\tFILES\tSIZE\tNEEDS\tWRITTEN FIRST\tTRIALS\tA TRIAL WRITES\tA TRIAL TAKES")
+	for _, p := range d.Workloads {
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", p.Target, p.Workload, p.states(), p.sizeText(),
+			bytesOrNone(p.Needs), bytesOrNone(p.Prepares), p.Trials, p.bytesText(p.Writes), p.timeText(p.Seconds))
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	for _, p := range d.Workloads {
+		p.reasons(w)
+	}
+	fmt.Fprintln(w)
+	tw = tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "NO\tTRIAL\tWORKLOAD\tVARIANT\tSETTINGS")
+	for i, t := range d.Trials {
+		variant := t.Variant
+		if variant == "" {
+			variant = "-"
+		}
+		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\n", i+1, t.ID, t.Workload, variant, oneLine(settingsOf(d, t.Variant)))
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	names := make([]string, 0, 5)
+	for _, worker := range d.Workers {
+		if names = append(names, worker.Name); len(names) == 5 && len(d.Workers) > 5 {
+			names = append(names, "…")
+			break
+		}
+	}
+	fmt.Fprintf(w, "\n%s, one after the other: %s. Each runs all %s.\n", suggest.Count(len(d.Workers), "worker"), strings.Join(names, ", "), suggest.Count(len(d.Trials), "trial"))
+	fmt.Fprintf(w, "In all %s, and %s written.", d.timeText(d.Seconds), d.bytesText(d.Bytes))
+	if d.BytesEstimated || d.SecondsAtLeast {
+		fmt.Fprintf(w, " That assumes %s/s (--rate).", workload.Human(d.AssumedRate))
+	}
+	fmt.Fprintln(w)
+	if d.TooLong {
+		fmt.Fprintf(w, "That is more than spec.timeout, %s: raise it, or lower trials.min or the workloads' runtime.\n", seconds(d.TimeoutSeconds))
+	}
+	return nil
+}
+
+// states are those of the files, once each.
+func (p plannedWork) states() string {
+	if len(p.Files) == 0 {
+		return "-"
+	}
+	var out []string
+	for _, f := range p.Files {
+		if s := string(f.Files); len(out) == 0 || out[len(out)-1] != s {
+			out = append(out, s)
+		}
+	}
+	return strings.Join(out, ",")
+}
+
+func (p plannedWork) sizeText() string {
+	if p.Size == nil {
+		return "given"
+	}
+	text := workload.Human(p.Size.Bytes)
+	if p.Size.Parts > 1 {
+		text = fmt.Sprintf("%d × %s", p.Size.Parts, text)
+	}
+	return text + " chosen"
+}
+
+// reasons prints why sizes and files were chosen, and what does not fit.
+func (p plannedWork) reasons(w io.Writer) {
+	where := p.Workload + " on " + p.Target + ": "
+	if p.Size != nil {
+		fmt.Fprintf(w, "%ssize: %s (%s).\n", where, p.Size.Why, p.From)
+		if p.Size.TooSmall {
+			fmt.Fprintf(w, "%sless than twice the caches in the path, so its reads will have the verdict WorkingSetTooSmall: set spec.workloads[%s].%s with a size, or use direct I/O.\n", where, p.Workload, p.Engine)
+		}
+	}
+	for _, f := range p.Files {
+		fmt.Fprintf(w, "%sfiles of %s: %s: %s.\n", where, f.Job, f.Files, f.Why)
+	}
+	if p.TooLarge {
+		what := "lower its size, or make the target larger"
+		if p.Mode == trial.Block {
+			what = "lower its size, or use a larger device"
+		}
+		fmt.Fprintf(w, "%sspec.workloads[%s].%s needs %s, but only %s are free: %s.\n", where, p.Workload, p.Engine, workload.Human(p.Needs), workload.Human(p.Free), what)
+	}
+}
+
+func bytesOrNone(n uint64) string {
+	if n == 0 {
+		return "-"
+	}
+	return workload.Human(n)
+}
+
+func seconds(s float64) string {
+	d := time.Duration(min(s, 1e9) * float64(time.Second))
+	if d < time.Second {
+		return d.Round(10 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
