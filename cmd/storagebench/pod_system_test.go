@@ -171,7 +171,7 @@ func (p *pod) summary() result.WorkerSummary {
 // fios are the processes that work in a directory of the target, by whatever name they know
 // it: their mounts are not this process's.
 func (p *pod) fios() []string {
-	dirs, _ := filepath.Glob(filepath.Join(p.target, ".storagebench-*"))
+	dirs, _ := filepath.Glob(filepath.Join(p.target, ".storagebench-*", "*"))
 	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
 	var pids []string
 	for _, dir := range dirs {
