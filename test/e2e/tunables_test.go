@@ -51,6 +51,8 @@ func tuned(device string, trials int32) func(*v1alpha1.StorageBenchmarkSpec) {
 		s.Workloads = []v1alpha1.Workload{fio("sync", map[string]string{
 			"rw": "randwrite", "bs": "4k", "ioengine": "psync", "fdatasync": "1", "size": "16MiB", "runtime": "1s", "time_based": "1",
 		})}
+		// A killed worker must not leave data on the device without a mark of its own.
+		s.Workloads[0].Fio.Prefill = v1alpha1.FioPrefillNever
 		s.Variants = []v1alpha1.Variant{
 			{Name: "flush"},
 			{Name: "no-flush", AcceptDataLoss: true, Tunables: []v1alpha1.Tunable{

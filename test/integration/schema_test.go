@@ -67,6 +67,7 @@ trials:
   min: 6
 workloads:
 - fio:
+    files: Auto
     parameters:
       rw: randread
     prefill: Auto
