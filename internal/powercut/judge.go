@@ -1,6 +1,9 @@
 package powercut
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 )
@@ -28,8 +31,8 @@ type Outcome struct {
 	// LostRecords are the numbers of the first that are lost.
 	LostRecords string `json:"lostRecords,omitempty"`
 	// Unsynced is how many records the device had been given but not told to keep (0 or 1), and
-	// UnsyncedLost how many of these are lost, as they may be. Without direct I/O nobody knows
-	// what the device had been given.
+	// UnsyncedLost how many of these are lost, as they may be. Of a file nobody knows what
+	// the device had been given.
 	Unsynced     int `json:"unsynced"`
 	UnsyncedLost int `json:"unsyncedLost"`
 }
@@ -38,7 +41,7 @@ type Outcome struct {
 func Judge(log Log, found Found) Outcome {
 	const shown = 8
 	o := Outcome{Run: log.Run.ID, Synced: log.Synced}
-	if log.Run.Direct {
+	if log.Run.Device {
 		o.Unsynced = log.Wrote - log.Synced
 	}
 	lost := found.ranges(1, log.Synced, false)
@@ -116,13 +119,46 @@ func bound(cuts int) float64 { return 1 - math.Pow(0.05, 1/float64(cuts)) }
 func (s Summary) Sentence() string {
 	switch s.Verdict {
 	case Lies:
-		return fmt.Sprintf("%d of %d cuts lost data that had been acknowledged: this storage lies about flushes", s.Lossy, s.Cuts)
+		return fmt.Sprintf("%d of %s lost data that had been acknowledged: this storage lies about flushes", s.Lossy, count(s.Cuts))
 	case NotTried:
 		return "no cut came after a sync had returned: this shows nothing"
 	}
-	text := fmt.Sprintf("no loss in %d cuts: with 95 %% confidence, fewer than %.1f %% of such cuts lose acknowledged data", s.Cuts, 100*s.Bound)
+	text := fmt.Sprintf("no loss in %s: with 95 %% confidence, fewer than %.1f %% of such cuts lose acknowledged data", count(s.Cuts), 100*s.Bound)
 	if s.Dropped == 0 {
 		text += "; no cut lost a write that was not synced either, so there may have been no volatile cache to drop"
 	}
 	return text
+}
+
+func count(cuts int) string {
+	if cuts == 1 {
+		return "1 cut"
+	}
+	return fmt.Sprintf("%d cuts", cuts)
+}
+
+// ParseOutcome reads the JSON of an Outcome, and refuses one that Judge never returns.
+func ParseOutcome(data []byte) (Outcome, error) {
+	var o Outcome
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&o); err != nil {
+		return Outcome{}, err
+	}
+	if err := (Run{ID: o.Run, Block: MinBlock, Records: 1}).check(); err != nil {
+		return Outcome{}, err
+	}
+	want := NoLoss
+	switch {
+	case o.Synced < 0 || o.Lost < 0 || o.Lost > o.Synced || o.UnsyncedLost < 0 || o.UnsyncedLost > o.Unsynced || o.Unsynced > 1:
+		return Outcome{}, errors.New("its numbers contradict each other")
+	case o.Lost > 0:
+		want = Lies
+	case o.Synced == 0:
+		want = NotTried
+	}
+	if o.Verdict != want {
+		return Outcome{}, fmt.Errorf("its verdict is %q, but its numbers say %s", o.Verdict, want)
+	}
+	return o, nil
 }

@@ -30,7 +30,7 @@ const (
 const version = "flushcheck/1"
 
 func (r Run) hello() string {
-	return fmt.Sprintf("%s run=%s block=%d records=%d direct=%t\n", version, r.ID, r.Block, r.Records, r.Direct)
+	return fmt.Sprintf("%s run=%s block=%d records=%d device=%t\n", version, r.ID, r.Block, r.Records, r.Device)
 }
 
 func event(what string, number int) string { return fmt.Sprintf("%s %d\n", what, number) }
@@ -106,7 +106,7 @@ func parseHello(line string) (Run, error) {
 	}
 	var run Run
 	var failed []error
-	for i, key := range []string{"run", "block", "records", "direct"} {
+	for i, key := range []string{"run", "block", "records", "device"} {
 		value, ok := strings.CutPrefix(fields[i+1], key+"=")
 		if !ok {
 			return Run{}, fmt.Errorf("it has %q where %s= must be", fields[i+1], key)
@@ -119,8 +119,8 @@ func parseHello(line string) (Run, error) {
 			run.Block, err = strconv.Atoi(value)
 		case "records":
 			run.Records, err = strconv.Atoi(value)
-		case "direct":
-			run.Direct, err = strconv.ParseBool(value)
+		case "device":
+			run.Device, err = strconv.ParseBool(value)
 		}
 		failed = append(failed, err)
 	}

@@ -3,6 +3,7 @@ package powercut
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -21,7 +22,7 @@ func recorded(t *testing.T, run Run) (image []byte, log string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "records")
 	var said bytes.Buffer
-	if err := Record(t.Context(), path, Options{Run: run}, &said); !errors.Is(err, errFull) {
+	if err := Record(t.Context(), path, Options{Run: run, Buffered: true}, &said); !errors.Is(err, errFull) {
 		t.Fatal("Record ended with", err)
 	}
 	image, err := os.ReadFile(path)
@@ -53,12 +54,10 @@ func judge(t *testing.T, image []byte, text string) Outcome {
 // TestEveryLogAndEveryLoss cuts a log after each byte, and loses what a disk may and may not lose.
 func TestEveryLogAndEveryLoss(t *testing.T) {
 	run := someRun
-	run.Direct = true
-	// The file system of the test may know no direct I/O; the log says that there was.
-	buffered := run
-	buffered.Direct = false
-	image, text := recorded(t, buffered)
-	text = strings.Replace(text, "direct=false", "direct=true", 1)
+	run.Device = true
+	// It is a file; the log says that it was a device.
+	image, text := recorded(t, run)
+	text = strings.Replace(text, "device=false", "device=true", 1)
 	hello := strings.IndexByte(text, '\n') + 1
 	for end := hello; end <= len(text); end++ {
 		wroteN, syncedN := strings.Count(text[:end], "\n"), 0
@@ -96,8 +95,8 @@ func TestEveryLogAndEveryLoss(t *testing.T) {
 	}
 }
 
-// TestBufferedSaysNothingOfUnsynced: nobody knows whether the device had the record.
-func TestBufferedSaysNothingOfUnsynced(t *testing.T) {
+// TestFilesSayNothingOfUnsynced: nobody knows whether the device had the record.
+func TestFilesSayNothingOfUnsynced(t *testing.T) {
 	image, text := recorded(t, someRun)
 	text = text[:strings.LastIndex(text, "synced")]
 	want := Outcome{Verdict: NoLoss, Run: someRun.ID, Synced: 19}
@@ -120,7 +119,7 @@ func TestLogsThatNoRecordWrites(t *testing.T) {
 		"a negative number":      strings.Replace(hello, "records=20", "records=-1", 1),
 		"a short ID":             strings.Replace(hello, "run=0f", "run=", 1),
 		"an ID that is a path":   strings.Replace(hello, someRun.ID, "../../etc/passwd0f0f0f0f0f0f0f0f", 1),
-		"no direct":              strings.Replace(hello, " direct=false", "", 1),
+		"no device":              strings.Replace(hello, " device=false", "", 1),
 		"synced before written":  hello + "synced 1\n",
 		"a gap":                  hello + "wrote 2\n",
 		"twice":                  hello + "wrote 1\nwrote 1\n",
@@ -175,7 +174,7 @@ func TestRecordStopsAtTheFirstFailure(t *testing.T) {
 	for lines := range 5 {
 		path := filepath.Join(dir, string(rune('a'+lines)))
 		w := &failing{after: lines}
-		if err := Record(t.Context(), path, Options{Run: someRun}, w); !errors.Is(err, io.ErrClosedPipe) {
+		if err := Record(t.Context(), path, Options{Run: someRun, Buffered: true}, w); !errors.Is(err, io.ErrClosedPipe) {
 			t.Fatal("Record ended with", err)
 		}
 		info, err := os.Stat(path)
@@ -203,7 +202,7 @@ func TestRecordStopsAtTheFirstFailure(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if err := Record(ended, filepath.Join(dir, "z"), Options{Run: someRun}, io.Discard); !errors.Is(err, context.Canceled) {
+	if err := Record(ended, filepath.Join(dir, "z"), Options{Run: someRun, Buffered: true}, io.Discard); !errors.Is(err, context.Canceled) {
 		t.Error("with a context that has ended, Record ended with", err)
 	}
 }
@@ -350,6 +349,38 @@ func TestSummarise(t *testing.T) {
 		}
 		if !strings.Contains(got.Sentence(), test.says) {
 			t.Errorf("%s: %q does not say %q", name, got.Sentence(), test.says)
+		}
+	}
+}
+
+// TestParseOutcome: what Judge returns is read as it was, and what contradicts itself is not.
+func TestParseOutcome(t *testing.T) {
+	id := someRun.ID
+	for _, want := range []Outcome{
+		{Verdict: NoLoss, Run: id, Synced: 9}, {Verdict: NotTried, Run: id, Unsynced: 1, UnsyncedLost: 1},
+		{Verdict: Lies, Run: id, Synced: 9, Lost: 2, LostRecords: "1,3"},
+	} {
+		data, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ParseOutcome(data); err != nil || got != want {
+			t.Errorf("%s is read as %+v (%v)", data, got, err)
+		}
+	}
+	for _, text := range []string{
+		"", "{}", "[]", `{"verdict":"NoLoss"}`,
+		`{"verdict":"NoLoss","run":"` + id + `","synced":9,"lost":1}`,
+		`{"verdict":"Lies","run":"` + id + `","synced":9,"lost":0}`,
+		`{"verdict":"Lies","run":"` + id + `","synced":9,"lost":10}`,
+		`{"verdict":"NoLoss","run":"` + id + `","synced":0,"lost":0}`,
+		`{"verdict":"NoLoss","run":"` + id + `","synced":-1,"lost":-2}`,
+		`{"verdict":"NoLoss","run":"` + id + `","synced":9,"unsynced":2,"unsyncedLost":2}`,
+		`{"verdict":"NoLoss","run":"../x","synced":9}`,
+		`{"verdict":"NoLoss","run":"` + id + `","synced":9,"more":1}`,
+	} {
+		if o, err := ParseOutcome([]byte(text)); err == nil {
+			t.Errorf("%s is read as %+v", text, o)
 		}
 	}
 }

@@ -26,15 +26,16 @@ type Run struct {
 	Block int
 	// Records is how many the run has room for.
 	Records int
-	// Direct: they are written past the page cache. What is "wrote" has reached the device then.
-	Direct bool
+	// Device: they are written to a block device, past the page cache. What is "wrote" has
+	// reached the device then. Of a file nobody knows: its size may still be in memory.
+	Device bool
 }
 
 // NewRun draws an ID.
-func NewRun(block, records int, direct bool) (Run, error) {
+func NewRun(block, records int) (Run, error) {
 	id := make([]byte, runIDBytes)
 	_, _ = rand.Read(id) // never fails
-	run := Run{ID: hex.EncodeToString(id), Block: block, Records: records, Direct: direct}
+	run := Run{ID: hex.EncodeToString(id), Block: block, Records: records}
 	return run, run.check()
 }
 

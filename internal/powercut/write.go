@@ -13,7 +13,11 @@ import (
 
 // Options of Record.
 type Options struct {
+	// Run, whose Device Record finds out.
 	Run Run
+	// Buffered writes a file through the page cache. What comes after is the same, but not every
+	// file system has direct I/O.
+	Buffered bool
 	// Overwrite permits a block device, whose data is lost. A file must not exist.
 	Overwrite bool
 }
@@ -29,6 +33,11 @@ func Record(ctx context.Context, path string, o Options, witness io.Writer) (err
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	o.Run.Device = info.Mode()&os.ModeDevice != 0
 	if err := tell(witness, o.Run.hello()); err != nil {
 		return err
 	}
@@ -58,9 +67,9 @@ func Record(ctx context.Context, path string, o Options, witness io.Writer) (err
 
 // open makes the file durable before the first record: that it exists is no record's matter.
 func open(path string, o Options) (*os.File, error) {
-	flags := os.O_WRONLY | syscall.O_CLOEXEC
-	if o.Run.Direct {
-		flags |= syscall.O_DIRECT
+	flags := os.O_WRONLY | syscall.O_CLOEXEC | syscall.O_DIRECT
+	if o.Buffered {
+		flags &^= syscall.O_DIRECT
 	}
 	info, err := os.Stat(path)
 	switch {
@@ -77,6 +86,8 @@ func open(path string, o Options) (*os.File, error) {
 		return nil, err
 	case info.Mode()&os.ModeDevice == 0 || info.Mode()&os.ModeCharDevice != 0:
 		return nil, fmt.Errorf("%s exists already; name a new file, or a block device", path)
+	case o.Buffered:
+		return nil, fmt.Errorf("%s is a block device, which is written past the page cache", path)
 	case !o.Overwrite:
 		return nil, fmt.Errorf("%s is a block device, and its data would be lost: that must be permitted", path)
 	}
