@@ -31,7 +31,10 @@ type Disk struct {
 	medium []byte
 	random *rand.Rand
 	off    bool
-	counts Counters
+	// What CutAfter has arranged.
+	countdown int
+	cutting   func()
+	counts    Counters
 	// The cached sectors, and where each stands in the list.
 	cached []cachedSector
 	index  map[int64]int
@@ -56,8 +59,14 @@ func NewDisk(image []byte, behaviour Behaviour, seed uint64) *Disk {
 	}
 }
 
-// check a request. The caller holds the lock.
+// check a request, which may be the one that comes too late. The caller holds the lock.
 func (d *Disk) check(offset, length int64) error {
+	if d.countdown > 0 && !d.off {
+		d.countdown--
+		if d.countdown == 0 {
+			d.cutting()
+		}
+	}
 	switch {
 	case d.off:
 		return errNoPower
@@ -145,8 +154,8 @@ func (d *Disk) destage(i int) {
 func (d *Disk) Flush() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.off {
-		return errNoPower
+	if err := d.check(0, 0); err != nil {
+		return err
 	}
 	d.counts.Flushes++
 	if !d.behaviour.IgnoreFlush {
@@ -177,10 +186,26 @@ func (d *Disk) Zero(offset, length int64, fua bool) error {
 }
 
 // Cut cuts the power. Each sector in the cache reaches the medium with the probability kept, and
-// is lost otherwise. It returns how many were lost.
+// is lost otherwise.
 func (d *Disk) Cut(kept float64) (lost int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	return d.cut(kept)
+}
+
+// CutAfter cuts the power when so many more requests have been served, before the next one is:
+// between a write and its flush, if it so happens. It then calls the function with what is lost.
+func (d *Disk) CutAfter(requests int, kept float64, done func(lost int)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.countdown = requests + 1
+	d.cutting = func() {
+		lost := d.cut(kept)
+		go done(lost)
+	}
+}
+
+func (d *Disk) cut(kept float64) (lost int) {
 	d.off = true
 	// The same ones for the same seed, wherever they stand in the list.
 	slices.SortFunc(d.cached, func(a, b cachedSector) int { return int(a.number - b.number) })

@@ -128,6 +128,34 @@ func checkAfterCut(t *testing.T, d *Disk, m model, b Behaviour, kept float64, lo
 	}
 }
 
+// TestCutAfter cuts before each of some requests: what was flushed before it is there, and
+// nothing else.
+func TestCutAfter(t *testing.T) {
+	for requests := range 8 {
+		d := NewDisk(make([]byte, 4*Sector), Behaviour{CacheSectors: 64}, 1)
+		lost := make(chan int, 1)
+		d.CutAfter(requests, 0, func(n int) { lost <- n })
+		served := 0
+		for n := range int64(4) {
+			if d.Write(bytes.Repeat([]byte{1}, Sector), n*Sector, false) == nil {
+				served++
+			}
+			if d.Flush() == nil {
+				served++
+			}
+		}
+		if served != requests {
+			t.Errorf("%d requests were served, expected %d", served, requests)
+		}
+		if n := <-lost; n != requests%2 {
+			t.Errorf("after %d requests %d sectors are lost, expected %d", requests, n, requests%2)
+		}
+		if there := bytes.Count(d.Medium(), []byte{1}); there != requests/2*Sector {
+			t.Errorf("after %d requests %d bytes are there, expected %d sectors", requests, there, requests/2)
+		}
+	}
+}
+
 // TestCutIsRepeatable: the same seed loses the same sectors.
 func TestCutIsRepeatable(t *testing.T) {
 	cut := func(seed uint64) []byte {
