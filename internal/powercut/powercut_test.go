@@ -60,8 +60,8 @@ func TestEveryLogAndEveryLoss(t *testing.T) {
 	text = strings.Replace(text, "device=false", "device=true", 1)
 	hello := strings.IndexByte(text, '\n') + 1
 	for end := hello; end <= len(text); end++ {
-		wroteN, syncedN := strings.Count(text[:end], "\n"), 0
-		wroteN, syncedN = wroteN/2, (wroteN-1)/2
+		lines := strings.Count(text[:end], "\n")
+		wroteN, syncedN := lines/2, (lines-1)/2
 		// All there.
 		want := Outcome{Verdict: NoLoss, Run: run.ID, Synced: syncedN, Unsynced: wroteN - syncedN}
 		if syncedN == 0 {
@@ -282,7 +282,7 @@ func TestListenEndsWithItsContext(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer c.Close()
+			t.Cleanup(func() { c.Close() })
 			if _, err := io.WriteString(c, someRun.hello()+"wrote 1\n"); err != nil {
 				t.Fatal(err)
 			}

@@ -38,7 +38,7 @@ func start(t *testing.T, disk *nbd.Disk, do, on string, run powercut.Run) *machi
 	}
 	// In the script's directory, so that nothing is left if the test is killed. The path of a
 	// socket must be short.
-	dir, err := os.MkdirTemp(built, "m")
+	dir, err := os.MkdirTemp(built, "m") //nolint:usetesting // see above
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -244,7 +245,7 @@ func TestHandshake(t *testing.T) {
 		},
 		"malformed go, then another": func(c *client) {
 			c.send(uint32(fixedNewstyle | noZeroes))
-			for _, data := range [][]byte{nil, {0, 0, 0}, {0xff, 0xff, 0xff, 0xff, 0, 0}, name[:len(name)-1], append(name[:len(name):len(name)], 1)} {
+			for _, data := range [][]byte{nil, {0, 0, 0}, {0xff, 0xff, 0xff, 0xff, 0, 0}, name[:len(name)-1], append(slices.Clip(name), 1)} {
 				c.option(optionGo, data)
 				if kind, _ := c.reply(); kind != replyInvalid {
 					t.Errorf("GO with %x gets %#x", data, kind)
@@ -308,7 +309,7 @@ func TestEndsOfConnections(t *testing.T) {
 				t.Fatal("write: error", code)
 			}
 			c.send(end.sent)
-			if err := c.CloseWrite(); err != nil && end.bad == false {
+			if err := c.CloseWrite(); err != nil && !end.bad {
 				t.Fatal(err)
 			}
 			c.ended()
@@ -366,7 +367,7 @@ func TestNoise(t *testing.T) {
 				noise[i] = byte(random.Uint32() >> (random.IntN(2) * 28))
 			}
 			if seed%2 == 0 {
-				c.send(uint32(requestMagic), uint16(random.IntN(4)), uint16(random.IntN(8)), uint64(seed), random.Uint64()>>random.IntN(64), uint32(random.Uint32()>>random.IntN(32)), noise)
+				c.send(uint32(requestMagic), uint16(random.IntN(4)), uint16(random.IntN(8)), seed, random.Uint64()>>random.IntN(64), uint32(random.Uint32()>>random.IntN(32)), noise)
 			} else {
 				c.send(uint64(optionMagic), uint32(random.IntN(10)), uint32(len(noise)), noise)
 			}
