@@ -23,6 +23,8 @@ NODES ?=
 ATTACKS ?= all
 # TRUTH=quick tells every lie once, not five times: make test-truth TRUTH=quick
 TRUTH ?= all
+# CUTS is how often make test-powercut cuts the power of each disk
+CUTS ?= 20
 # BENCH_FLAGS are for the program of a bench target: make bench-overhead BENCH_FLAGS=-help
 BENCH_FLAGS ?=
 # FUZZTIME is how long each fuzz target runs: make fuzz FUZZTIME=10m
@@ -61,7 +63,7 @@ fmt: ## Format the Go files
 
 .PHONY: vet
 vet: ## Run go vet, also on the tests that need a cluster
-	@go vet -tags integration,e2e,system,chart,zfs,attacks,upgrade,truth ./...
+	@go vet -tags integration,e2e,system,chart,zfs,attacks,upgrade,truth,powercut ./...
 
 .PHONY: lint
 lint: ## Run golangci-lint
@@ -121,6 +123,10 @@ test-upgrade: ## Upgrade the local cluster from an older release in mid-work, an
 .PHONY: test-truth
 test-truth: build ## Tell storagebench lies and honest twins on loop devices, as root, and count which it believes (TRUTH=quick: once each)
 	@hack/test-truth $(TRUTH)
+
+.PHONY: test-powercut
+test-powercut: ## Cut the power of virtual disks that are honest about flushes and of some that lie (CUTS=20 each)
+	@hack/test-powercut $(CUTS)
 
 .PHONY: test-zfs
 test-zfs: deploy ## Run tests on a node with real ZFS, a virtual machine in the local cluster

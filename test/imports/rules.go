@@ -68,6 +68,7 @@ var Rules = []Rule{
 	{Path: "internal/device", Own: []string{"internal/trial", "internal/result"}, Foreign: append([]string{"github.com/moby/sys/mountinfo"}, system...), Bare: true},
 	{Path: "internal/device/devicetest"}, // for tests
 	{Path: "internal/environment", Own: []string{"internal/device", "internal/trial", "internal/result"}, Foreign: append([]string{"github.com/prometheus/procfs"}, system...), Bare: true},
+	{Path: "internal/powercut", Bare: true},
 	{Path: "internal/observe", Own: []string{"internal/result"}, Bare: true},
 	{Path: "internal/workload", Own: []string{"internal/device", "internal/trial", "internal/result", "internal/suggest"}, Bare: true},
 	{Path: "internal/workload/defaultstest", Own: []string{"config/crd"}, Foreign: []string{"sigs.k8s.io/yaml"}}, // for tests
@@ -193,7 +194,7 @@ var Rules = []Rule{
 		Path: "cmd/storagebench",
 		Own: []string{
 			"cmd/storagebench/spec", "api/v1alpha1", "internal/trial", "internal/plan", "internal/result", "internal/stats", "internal/report", "internal/compare", "internal/importer", "internal/suggest",
-			"internal/device", "internal/tunable", "internal/runner/journal", "internal/environment", "internal/runner", "internal/workload", "internal/workload/apart", "internal/workload/engines",
+			"internal/device", "internal/powercut", "internal/tunable", "internal/runner/journal", "internal/environment", "internal/runner", "internal/workload", "internal/workload/apart", "internal/workload/engines",
 			"internal/status", "internal/store", "internal/store/dir", "internal/store/presigned",
 		},
 		Foreign: append([]string{
@@ -247,6 +248,8 @@ var Rules = []Rule{
 	{Path: "test/faults", Own: []string{"api/reason", "api/v1alpha1", "test/ledger"}, Foreign: kubernetesTypes},
 	{Path: "test/attacks", Own: []string{"test/ledger"}},
 	{Path: "test/cluster", Own: []string{"api/v1alpha1", "controllers", "internal/store/s3"}, Foreign: []string{"k8s.io/", "sigs.k8s.io/controller-runtime"}},
+	{Path: "test/powercut/nbd"},
+	{Path: "test/powercut/guest", Own: []string{"internal/powercut"}, Foreign: system}, // the first process of a machine
 	{Path: "test/turns"},
 	{Path: "test/..."},
 }

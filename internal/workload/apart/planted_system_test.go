@@ -73,7 +73,10 @@ func (o outside) print(t *testing.T) string {
 
 // plants put something where an engine will make a file.
 var plants = map[string]func(o outside, path string) error{
-	"a link to a file beside": func(_ outside, path string) error { return os.Symlink("../other", path) },
+	"a relative link": func(o outside, path string) error {
+		target, err := filepath.Rel(filepath.Dir(path), o.file)
+		return errors.Join(err, os.Symlink(target, path))
+	},
 	"an absolute link":        func(o outside, path string) error { return os.Symlink(o.file, path) },
 	"a link to a directory":   func(o outside, path string) error { return os.Symlink(filepath.Join(o.dir, "victim"), path) },
 	"a link to a device":      func(o outside, path string) error { return os.Symlink(o.device, path) },
@@ -119,8 +122,9 @@ func within(t *testing.T, o outside, name string) workload.Env {
 	return env
 }
 
-// made are the names that an engine makes in its directory.
-func made(t *testing.T, env workload.Env, e workload.Engine) []string {
+// made returns the names that an engine makes in its directory, and the paths of what is left in
+// directories of these.
+func made(t *testing.T, env workload.Env, e workload.Engine) (names, inner []string) {
 	t.Helper()
 	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
 	if err != nil {
@@ -136,7 +140,6 @@ func made(t *testing.T, env workload.Env, e workload.Engine) []string {
 	if _, err := e.Run(t.Context(), env); err != nil {
 		t.Logf("the trial: %v", err) // some are too short to be measured
 	}
-	var names []string
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := unix.Read(fd, buffer)
@@ -155,7 +158,30 @@ func made(t *testing.T, env workload.Env, e workload.Engine) []string {
 	if len(names) == 0 {
 		t.Fatal("it made nothing")
 	}
-	return names
+	paths, err := filepath.Glob(filepath.Join(env.Dir, "*", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		inner = append(inner, strings.TrimPrefix(path, env.Dir+"/"))
+	}
+	return names, inner
+}
+
+// plant puts something where the engine will make files of these names.
+func (o outside) plant(t *testing.T, what, dir string, names []string) {
+	t.Helper()
+	for _, n := range names {
+		path := filepath.Join(dir, n)
+		if parent := filepath.Dir(path); parent != dir {
+			if err := errors.Join(os.MkdirAll(parent, 0o777), os.Chmod(parent, 0o777)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := plants[what](o, path); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // perform prepares and runs a trial, whatever comes of it.
@@ -178,22 +204,20 @@ func TestNothingPlantedLeadsOutOfTheDirectory(t *testing.T) {
 			t.Parallel()
 			o := newOutside(t)
 			e := Engine{engines[name].engine}
-			names := made(t, within(t, o, name), e)
+			names, inner := made(t, within(t, o, name), e)
 			before := o.print(t)
-			for what, plant := range plants {
-				env := within(t, o, name)
-				for _, n := range names {
-					if err := plant(o, filepath.Join(env.Dir, n)); err != nil {
-						t.Fatal(err)
-					}
-				}
+			for what := range plants {
 				limit := time.Minute
 				if what == "a FIFO" {
 					limit = 2 * time.Second // whoever opens it waits for the other end
 				}
-				err := perform(t, e, env, limit)
-				if after := o.print(t); after != before {
-					t.Errorf("%s at %v: it was\n%s\nand is\n%s\n(the trial: %v)", what, names, before, after, err)
+				for _, where := range [][]string{names, inner} {
+					env := within(t, o, name)
+					o.plant(t, what, env.Dir, where)
+					err := perform(t, e, env, limit)
+					if after := o.print(t); after != before {
+						t.Errorf("%s at %v: it was\n%s\nand is\n%s\n(the trial: %v)", what, where, before, after, err)
+					}
 				}
 			}
 		})
@@ -203,21 +227,14 @@ func TestNothingPlantedLeadsOutOfTheDirectory(t *testing.T) {
 // The same without this package: root follows.
 func TestControlRootFollowsLinks(t *testing.T) {
 	o := newOutside(t)
-	names := made(t, within(t, o, "fio"), Engine{engines["fio"].engine})
-	for _, what := range []string{"a link to a file beside", "a link to a device", "a hard link", "a node of a device"} {
+	_, files := made(t, within(t, o, "fio"), Engine{engines["fio"].engine})
+	for _, what := range []string{"a relative link", "a link to a device", "a hard link", "a node of a device"} {
 		before := o.print(t)
 		env := within(t, o, "fio")
-		for _, n := range names {
-			if strings.HasPrefix(n, ".") {
-				continue // notes
-			}
-			if err := plants[what](o, filepath.Join(env.Dir, n)); err != nil {
-				t.Fatal(err)
-			}
-		}
+		o.plant(t, what, env.Dir, files)
 		err := perform(t, engines["fio"].engine, env, time.Minute)
 		if o.print(t) == before {
-			t.Errorf("%s at %v: nothing has changed (the trial: %v)", what, names, err)
+			t.Errorf("%s at %v: nothing has changed (the trial: %v)", what, files, err)
 		}
 	}
 }
