@@ -77,10 +77,10 @@ var plants = map[string]func(o outside, path string) error{
 		target, err := filepath.Rel(filepath.Dir(path), o.file)
 		return errors.Join(err, os.Symlink(target, path))
 	},
-	"an absolute link":        func(o outside, path string) error { return os.Symlink(o.file, path) },
-	"a link to a directory":   func(o outside, path string) error { return os.Symlink(filepath.Join(o.dir, "victim"), path) },
-	"a link to a device":      func(o outside, path string) error { return os.Symlink(o.device, path) },
-	"a hard link":             func(o outside, path string) error { return os.Link(o.secret, path) },
+	"an absolute link":      func(o outside, path string) error { return os.Symlink(o.file, path) },
+	"a link to a directory": func(o outside, path string) error { return os.Symlink(filepath.Join(o.dir, "victim"), path) },
+	"a link to a device":    func(o outside, path string) error { return os.Symlink(o.device, path) },
+	"a hard link":           func(o outside, path string) error { return os.Link(o.secret, path) },
 	"a FIFO": func(_ outside, path string) error {
 		return errors.Join(unix.Mkfifo(path, 0o666), os.Chmod(path, 0o666))
 	},

@@ -367,7 +367,7 @@ func TestNoise(t *testing.T) {
 				noise[i] = byte(random.Uint32() >> (random.IntN(2) * 28))
 			}
 			if seed%2 == 0 {
-				c.send(uint32(requestMagic), uint16(random.IntN(4)), uint16(random.IntN(8)), seed, random.Uint64()>>random.IntN(64), uint32(random.Uint32()>>random.IntN(32)), noise)
+				c.send(uint32(requestMagic), uint16(random.IntN(4)), uint16(random.IntN(8)), seed, random.Uint64()>>random.IntN(64), random.Uint32()>>random.IntN(32), noise)
 			} else {
 				c.send(uint64(optionMagic), uint32(random.IntN(10)), uint32(len(noise)), noise)
 			}
