@@ -48,9 +48,10 @@ var Rules = []Rule{
 	{Path: "internal/stats", Own: []string{"internal/trial", "internal/result", "internal/histogram"}, Pure: true, Bare: true},
 	{Path: "internal/verdict", Own: []string{"internal/report", "internal/result"}, Pure: true, Bare: true},
 	{Path: "internal/report", Own: []string{"internal/result"}, Pure: true, Bare: true},
+	{Path: "internal/printed", Pure: true, Bare: true},
 	{
 		Path: "internal/importer",
-		Own:  []string{"internal/suggest", "internal/trial", "internal/result", "internal/stats", "internal/verdict", "internal/workload/fio", "internal/workload/bonnie", "internal/workload/iozone"},
+		Own:  []string{"internal/suggest", "internal/trial", "internal/result", "internal/stats", "internal/verdict", "internal/printed", "internal/workload/fio", "internal/workload/bonnie", "internal/workload/iozone"},
 		Pure: true, Bare: true,
 	},
 	{Path: "internal/compare", Own: []string{"internal/result", "internal/report", "internal/suggest"}, Pure: true, Bare: true},
@@ -100,13 +101,13 @@ var Rules = []Rule{
 	},
 	{
 		Path:    "internal/workload/bonnie",
-		Own:     []string{"internal/workload", "internal/workload/tool", "internal/trial", "internal/result"},
+		Own:     []string{"internal/printed", "internal/workload", "internal/workload/tool", "internal/trial", "internal/result"},
 		Foreign: system,
 		Bare:    true,
 	},
 	{
 		Path: "internal/workload/iozone",
-		Own:  []string{"internal/workload", "internal/workload/tool", "internal/device", "internal/suggest", "internal/trial", "internal/result"},
+		Own:  []string{"internal/printed", "internal/workload", "internal/workload/tool", "internal/device", "internal/suggest", "internal/trial", "internal/result"},
 		Bare: true,
 	},
 	{

@@ -1,0 +1,66 @@
+package printed
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	// stamps are what programs that keep logs put before a line.
+	stamps = regexp.MustCompile(`^(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?[ \t]?(?:std(?:out|err) [FP] )?` +
+		`|\[\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\]\n]{0,20}\] ?` +
+		`|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,80} [^\s:]{1,80}: ?` +
+		`|[A-Za-z][\w.-]{0,60} *\| )`)
+	// marks stand before a line: of quotations, lists, and the bars of tables.
+	marks = regexp.MustCompile(`^[ \t]{0,8}(?:(?:>+ ?|[|│┃║▌] ?|[*•‣·–+-] |\d{1,3}[.)] ))+`)
+	// bars stand between the cells of a table.
+	bars = regexp.MustCompile(`[|│┃║]`)
+)
+
+// Lines returns the lines of a text without decoration: what Clean removes, and what stands
+// before and behind a line. Tabs become blanks, so that columns stay below each other.
+func Lines(text []byte) []string {
+	var lines []string
+	for line := range strings.Lines(string(Clean(text))) {
+		lines = append(lines, bare(strings.TrimRight(line, "\n")))
+	}
+	return lines
+}
+
+func bare(line string) string {
+	const most = 4096 // of a longer line nothing is decoration
+	if len(line) > most {
+		return line
+	}
+	line = stamps.ReplaceAllString(line, "")
+	line = marks.ReplaceAllString(line, "")
+	line = bars.ReplaceAllString(line, " ")
+	return strings.TrimRight(expand(line), " ")
+}
+
+// expand replaces tabs by blanks, up to the next multiple of eight.
+func expand(line string) string {
+	const stop = 8
+	if !strings.Contains(line, "\t") {
+		return line
+	}
+	var b strings.Builder
+	column := 0
+	for _, r := range line {
+		if r != '\t' {
+			b.WriteRune(r)
+			column++
+			continue
+		}
+		n := stop - column%stop
+		b.WriteString(strings.Repeat(" ", n))
+		column += n
+	}
+	return b.String()
+}
+
+// Ended reports whether a text ends with a line break. If it does not, its last line may
+// have been cut.
+func Ended(text []byte) bool {
+	return len(text) > 0 && (text[len(text)-1] == '\n' || text[len(text)-1] == '\r')
+}
