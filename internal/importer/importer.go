@@ -2,14 +2,17 @@ package importer
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 	"time"
 
 	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/printed"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/stats"
 	"storagebench.io/storagebench/internal/suggest"
@@ -36,6 +39,10 @@ type Options struct {
 	Target string
 	// Node of all rows; empty: unknown.
 	Node string
+	// LinkBytesPerSecond is what the way to the storage carries at most; 0: unknown.
+	LinkBytesPerSecond float64
+	// MemoryBytes is the memory of the machine; 0: unknown.
+	MemoryBytes float64
 }
 
 // table holds the measurements of one run of a tool.
@@ -43,7 +50,15 @@ type table struct {
 	// name is what was measured according to the output; empty: unknown.
 	name string
 	// howOnly reports that name says how the tool measured, not what.
-	howOnly     bool
+	howOnly bool
+	// titled reports that the text says what was measured. Two tables of one file are
+	// repeats only if it does.
+	titled bool
+	// machine and settings according to the output.
+	machine  string
+	settings map[string]string
+	// printed is what verdicts can be judged from.
+	printed     verdict.Printed
 	measurement result.Measurement
 }
 
@@ -96,7 +111,7 @@ func Summary(files []File, o Options) (result.Summary, error) {
 	if i < 0 {
 		return result.Summary{}, invalid(fmt.Sprintf("there is no parser for the output of %q", o.Tool), suggest.Remedy(o.Tool, Tools()))
 	}
-	f := folder{options: o, howOnly: map[string]bool{}, trials: map[string][]*result.Trial{}, imported: result.Imported{Tool: o.Tool, Files: []result.ImportedFile{}}}
+	f := folder{options: o, imported: result.Imported{Tool: o.Tool, Files: []result.ImportedFile{}}}
 	if f.options.Workload == "" {
 		f.options.Workload = o.Tool
 	}
@@ -104,37 +119,96 @@ func Summary(files []File, o Options) (result.Summary, error) {
 		f.options.Node = "unknown"
 	}
 	for _, file := range files {
-		tables, err := all[i].read(file)
+		tables, notes, err := all[i].read(file)
 		if err != nil {
 			return result.Summary{}, err
 		}
 		f.add(file, tables)
+		f.note(notes...)
 	}
-	return f.summary(stem(files)), nil
+	s := f.summary(stem(files))
+	if !f.complete(s) {
+		return result.Summary{}, invalid("the files have more numbers than a summary can hold", "import fewer of them at a time")
+	}
+	return s, nil
 }
 
 // read parses a file. If that fails, the error names the tool that the output
 // looks like.
-func (p parser) read(file File) ([]table, error) {
-	if len(bytes.TrimSpace(file.Content)) == 0 {
-		return nil, invalid(file.Name+": the file is empty", "provide "+p.wants)
+func (p parser) read(file File) (tables []table, notes []string, err error) {
+	text, err := printed.Decode(file.Content)
+	if err != nil {
+		return nil, nil, invalid(file.Name+": "+err.Error(), "provide "+p.wants)
 	}
-	tables, err := p.parse(file.Content)
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, nil, invalid(file.Name+": the file is empty", "provide "+p.wants)
+	}
+	tables, err = p.parse(text)
 	if err == nil {
-		return tables, nil
+		tables, notes = rated(tables)
+		if len(tables) > 0 {
+			distinguish(tables)
+			return tables, notes, nil
+		}
+		err = invalid("the file contains no number that could be imported: "+strings.Join(notes, "; "), "let the tool run for longer, and provide "+p.wants)
 	}
 	f, ok := errors.AsType[*trial.Failure](err)
 	if !ok {
 		f = invalid(err.Error(), "provide "+p.wants)
 	}
 	f.Message = file.Name + ": " + f.Message
-	head := string(file.Content[:min(len(file.Content), 64<<10)])
+	head := string(text[:min(len(text), 64<<10)])
 	for _, other := range parsers() {
 		if other.tool != p.tool && other.looksLike(head) && !p.looksLike(head) {
 			f.Remedy = "it looks like the output of " + other.tool + ": use --tool " + other.tool
 		}
 	}
-	return nil, f
+	return nil, nil, f
+}
+
+// rated returns the tables that have a rate, and a note for each other.
+func rated(tables []table) (with []table, notes []string) {
+	for i, t := range tables {
+		if hasRate(t.measurement) {
+			with = append(with, t)
+			continue
+		}
+		notes = append(notes, fmt.Sprintf("report %d of a file (%s) has no rate and no row: %s", i+1, visible(cmp.Or(t.name, "untitled")), strings.Join(t.measurement.Notes, "; ")))
+	}
+	return with, notes
+}
+
+func hasRate(m result.Measurement) bool {
+	for name := range m.Metrics {
+		if strings.HasSuffix(name, ".iops") || strings.HasSuffix(name, ".rate") || strings.HasSuffix(name, ".bandwidth") {
+			return true
+		}
+	}
+	return false
+}
+
+// distinguish names the tables of a file so that two have the same name only if the text
+// itself calls both so.
+func distinguish(tables []table) {
+	count := map[string]int{}
+	for i := range tables {
+		tables[i].name = visible(tables[i].name)
+		count[tables[i].name]++
+	}
+	if len(tables) == 1 {
+		return
+	}
+	for i := range tables {
+		if t := &tables[i]; !t.titled && (t.name == "" || count[t.name] > 1) {
+			t.howOnly = t.howOnly || t.name == ""
+			t.name = strings.TrimSpace(fmt.Sprintf("%s report %d", t.name, i+1))
+		}
+	}
+}
+
+// visible makes a name fit to be printed: files can hold anything.
+func visible(s string) string {
+	return clip(strings.Join(strings.Fields(string(printed.Clean([]byte(s)))), " "))
 }
 
 func invalid(message, remedy string) *trial.Failure {
@@ -170,17 +244,20 @@ func stem(files []File) string {
 	return common
 }
 
+// group holds the tables that are repeats of the same: its trials.
+type group struct {
+	table
+	trials []*result.Trial
+}
+
 // folder collects tables as the trials of a worker for each target.
 type folder struct {
 	options  Options
 	imported result.Imported
 	digests  string
 	latest   time.Time
-	// names of what was measured, in the order of the output, and their trials
-	names     []string
-	howOnly   map[string]bool
-	trials    map[string][]*result.Trial
-	workloads []trial.Workload
+	// groups in the order of the output.
+	groups []*group
 }
 
 func (f *folder) add(file File, tables []table) {
@@ -195,27 +272,28 @@ func (f *folder) add(file File, tables []table) {
 	}
 }
 
+// addTable adds a table to those of equal name, machine and settings.
 func (f *folder) addTable(t table) {
-	name := f.options.Workload
-	if !slices.ContainsFunc(f.workloads, func(w trial.Workload) bool { return w.Name == name }) {
-		f.workloads = append(f.workloads, trial.Workload{Name: name, Engine: f.options.Tool})
+	i := slices.IndexFunc(f.groups, func(g *group) bool {
+		return g.name == t.name && g.machine == t.machine && maps.Equal(g.settings, t.settings)
+	})
+	if i < 0 {
+		i = len(f.groups)
+		f.groups = append(f.groups, &group{table: t})
 	}
-	if !slices.Contains(f.names, t.name) {
-		f.names = append(f.names, t.name)
-		f.howOnly[t.name] = t.howOnly
-	}
-	repeat := 1
-	for _, other := range f.trials[t.name] {
-		if other.Trial.Workload == name {
-			repeat++
-		}
-	}
-	t.measurement.Verdicts = verdict.Judge(verdict.Facts{Measurement: t.measurement, Imported: true})
-	f.trials[t.name] = append(f.trials[t.name], &result.Trial{
-		Trial:   trial.Trial{ID: fmt.Sprintf("%s.r%03d", name, repeat), Workload: name, Repeat: repeat},
+	g, workload := f.groups[i], f.options.Workload
+	t.printed.LinkBytesPerSecond, t.printed.MemoryBytes = f.options.LinkBytesPerSecond, f.options.MemoryBytes
+	t.measurement.Verdicts = verdict.Judge(verdict.Facts{Measurement: t.measurement, Imported: true, Printed: t.printed})
+	repeat := len(g.trials) + 1
+	g.trials = append(g.trials, &result.Trial{
+		Trial:   trial.Trial{ID: fmt.Sprintf("%s.r%03d", workload, repeat), Workload: workload, Repeat: repeat},
 		Outcome: result.Measured, Measurement: t.measurement,
 	})
-	for _, note := range t.measurement.Notes {
+	f.note(t.measurement.Notes...)
+}
+
+func (f *folder) note(notes ...string) {
+	for _, note := range notes {
 		if !slices.Contains(f.imported.Notes, note) {
 			f.imported.Notes = append(f.imported.Notes, note)
 		}
@@ -227,17 +305,21 @@ func (f *folder) summary(preset string) result.Summary {
 	p := &trial.Plan{
 		Benchmark: trial.Benchmark{Namespace: "imported", Name: f.options.Tool},
 		Run:       strings.TrimPrefix(trial.Digest([]byte(f.digests)), "sha256:")[:12],
-		Workloads: f.workloads,
+		Workloads: []trial.Workload{{Name: f.options.Workload, Engine: f.options.Tool}},
 	}
+	targets := f.targets(preset)
 	var workers []result.WorkerSummary
-	for i, name := range f.names {
-		self := trial.Worker{Name: fmt.Sprint(i), Target: f.target(name, preset), Node: f.options.Node}
+	for i, g := range f.groups {
+		self := trial.Worker{Name: fmt.Sprint(i), Target: targets[i], Node: f.options.Node}
 		w := result.NewWorkerSummary(p, self)
-		for _, t := range f.trials[name] {
+		for _, t := range g.trials {
 			w.Fold(t, result.Object{})
 		}
 		p.Workers = append(p.Workers, self)
 		workers = append(workers, *w)
+		if n := len(g.trials); n > 1 {
+			f.note(fmt.Sprintf("%d reports are taken for repeats of one measurement (%s): their titles, machines and settings are equal, as far as the output shows them", n, targets[i]))
+		}
 	}
 	s := stats.Summarize(p, workers, f.latest.UTC())
 	s.Planned = s.Stored
@@ -248,18 +330,55 @@ func (f *folder) summary(preset string) result.Summary {
 	return s
 }
 
-// target returns the target of the tables of that name: the user's choice, else
-// the name in the output, else preset.
-func (f *folder) target(name, preset string) string {
-	if f.options.Target == "" && name != "" && !f.howOnly[name] {
-		return name
+// complete reports whether all trials are in the summary.
+func (f *folder) complete(s result.Summary) bool {
+	n := 0
+	for _, g := range f.groups {
+		n += len(g.trials)
 	}
-	target := f.options.Target
-	if target == "" {
-		target = preset
+	return s.Stored == n
+}
+
+// targets returns the target of each group: the user's choice, else the name in the output,
+// else preset. Groups of the same name are told apart by what differs.
+func (f *folder) targets(preset string) []string {
+	names := make([]string, len(f.groups))
+	for i, g := range f.groups {
+		names[i] = g.name
+		if f.options.Target != "" || g.name == "" || g.howOnly {
+			names[i] = cmp.Or(f.options.Target, preset)
+			if g.name != "" && slices.ContainsFunc(f.groups, func(o *group) bool { return o.name != g.name }) {
+				names[i] += " " + g.name
+			}
+		}
+		if difference := f.difference(g); difference != "" {
+			names[i] += " " + difference
+		}
 	}
-	if len(f.names) > 1 && name != "" {
-		target += " " + name
+	seen := map[string]int{}
+	for i, name := range names {
+		if seen[name]++; seen[name] > 1 {
+			names[i] = fmt.Sprintf("%s #%d", name, seen[name])
+		}
 	}
-	return target
+	return names
+}
+
+// difference is what distinguishes a group from others of its name.
+func (f *folder) difference(g *group) string {
+	var parts []string
+	for _, o := range f.groups {
+		if o == g || o.name != g.name {
+			continue
+		}
+		if o.machine != g.machine && !slices.Contains(parts, g.machine) && !strings.Contains(g.name, g.machine) {
+			parts = append(parts, g.machine)
+		}
+		for _, name := range slices.Sorted(maps.Keys(g.settings)) {
+			if text := name + "=" + g.settings[name]; o.settings[name] != g.settings[name] && !slices.Contains(parts, text) {
+				parts = append(parts, text)
+			}
+		}
+	}
+	return visible(strings.Join(parts, " "))
 }

@@ -11,6 +11,8 @@ type Title struct {
 	Text string
 	// Heading reports that it is a heading, such as one of Markdown, and no other line.
 	Heading bool
+	// Colon reports that it ends with a colon, and so announces what follows.
+	Colon bool
 }
 
 const (
@@ -27,7 +29,7 @@ func TitleOf(lines []string, i, floor int) Title {
 	i = min(i, len(lines))
 	own := shortLine(lines, i, floor)
 	if strings.HasSuffix(own, ":") {
-		return Title{Text: trimmed(own)}
+		return Title{Text: trimmed(own), Colon: true}
 	}
 	for k := i - 1; k >= max(floor, 0); k-- {
 		if text, ok := headingIn(lines, k, floor); ok {
@@ -103,7 +105,7 @@ var (
 	prompt = regexp.MustCompile(`^(?:\[?[\w.-]+@[\w.-]+[^$#%>]{0,80}[$#%>]|(?:\(\w+\) ?)?[\w.~/:-]{0,40}[$%>]|[\w.-]{1,40}[:~/][\w.~/-]{0,40}[$#%]|\w[\w.-]{0,30}#|pm>|PS [A-Z]:[^>]*>|[A-Z]:\\[^>]*>)(?: |$)`)
 	// command is what people type to measure, or around it.
 	command = regexp.MustCompile(`^(?:\$ |# |% )?(?:(?:sudo|time|nice|ptime|taskset|ionice|numactl|chrt|env|for|while|do|done|cat|cd|ls|df|mount|umount|mkdir|mkfs\S*|rm|echo|zpool (?:iostat|status|create|destroy|list|get|set)|zfs (?:set|get|create|list|destroy)|dd|fio|bonnie(?:\+\+)?|iozone|postmark|kubectl|docker|exit|free|lsblk|hdparm|smartctl|uname)\b(?: .*[-/=;|&].*|$| <.*| >.*)|(?:\./|/\w)\S*(?: |$)|\S+ (?:-\w|--\w).*)`)
-	times  = regexp.MustCompile(`(?i)^(?:(?:real|user|sys)\b[\s:]*[\d.]+.*|[\d.]+ +(?:real|user|sys)\b.*|[\d.:]+(?:user|system|elapsed)\b.*|\d+inputs\+\d+outputs.*|.*pagefaults.*swaps.*|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d.*|run began:.*|\d{1,2}:\d\d(?::\d\d)?.*|date:.*)$`)
+	times   = regexp.MustCompile(`(?i)^(?:(?:real|user|sys)\b[\s:]*[\d.]+.*|[\d.]+ +(?:real|user|sys)\b.*|[\d.:]+(?:user|system|elapsed)\b.*|\d+inputs\+\d+outputs.*|.*pagefaults.*swaps.*|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d.*|run began:.*|\d{1,2}:\d\d(?::\d\d)?.*|date:.*)$`)
 	// progress is what the tools print while they run.
 	progress = regexp.MustCompile(`(?i)^(?:(?:writing|rewriting|reading)(?: with | a byte| intelligently|\.\.)|seeker \d|seeking\b|start '?em|creat(?:e|ing) files|stat files|delet(?:e|ing) files|performing transactions|creating subdirectories|deleting subdirectories|using uid|file '.*', size|wait(?:ing)?\b|done\b|bonnie:|iozone test complete|iozone:|jobs: |starting \d|fio[-:]|postmark v|reading configuration|laying out|run status group|disk stats).*`)
 	generic  = regexp.MustCompile(`(?i)^(?:code|quote|results?|outputs?|spoiler|example|bash|shell|sh|text|txt|json|plain|plaintext|console|terminal|logs?|select all|copy|view raw|expand|\[/?(?:code|quote|spoiler|pre|b)[^\]]*\])[:\s]*$`)

@@ -57,7 +57,7 @@ type parser struct {
 	title  string
 	// group is where the entries begin that the last table of the large file has.
 	group int
-	// row is the entry that has read the last row.
+	// last is the entry that has read the last row.
 	last *entry
 	// cut reports that the last line of the text has no end.
 	cut bool
@@ -135,6 +135,8 @@ func (p *parser) at(i int) error {
 		p.read = i + 1
 	case p.header.rows == 0 && !p.partOfHeader(i):
 		return errNoRows
+	case p.cut && p.read == i && i == len(p.lines)-1:
+		return errCut
 	case p.read == i && values(line) >= fewestValues:
 		return errRow
 	}
