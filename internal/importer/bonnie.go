@@ -18,8 +18,8 @@ func parseBonnie(output []byte) ([]table, error) {
 	var tables []table
 	for _, r := range found {
 		t := table{
-			name: r.Title, titled: r.Title != "", machine: r.Machine, measurement: r.Measurement,
-			settings: map[string]string{"program": r.Program, "size": strconv.FormatUint(r.Size, 10), "files": r.Files},
+			name: r.Title, titled: r.Title != "", machine: r.Machine, typed: r.Command, measurement: r.Measurement,
+			settings: map[string]string{"program": r.Program, "size": strconv.FormatUint(r.Size>>20, 10) + "M", "files": r.Files},
 		}
 		if t.name == "" {
 			t.name = clip(r.Machine)

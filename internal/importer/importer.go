@@ -57,6 +57,8 @@ type table struct {
 	// machine and settings according to the output.
 	machine  string
 	settings map[string]string
+	// typed is the command that somebody typed, as far as the text shows it.
+	typed string
 	// printed is what verdicts can be judged from.
 	printed     verdict.Printed
 	measurement result.Measurement
@@ -187,23 +189,35 @@ func hasRate(m result.Measurement) bool {
 	return false
 }
 
-// distinguish names the tables of a file so that two have the same name only if the text
-// itself calls both so.
+// distinguish names the tables of a file so that two are taken for repeats only if the text
+// itself calls both the same.
 func distinguish(tables []table) {
-	count := map[string]int{}
 	for i := range tables {
 		tables[i].name = visible(tables[i].name)
-		count[tables[i].name]++
 	}
-	if len(tables) == 1 {
-		return
+	same := make([]bool, len(tables))
+	for i := range tables {
+		for k := range tables[:i] {
+			if tables[i].looksLike(&tables[k]) {
+				same[i], same[k] = true, true
+			}
+		}
 	}
 	for i := range tables {
-		if t := &tables[i]; !t.titled && (t.name == "" || count[t.name] > 1) {
+		if t := &tables[i]; same[i] && !t.titled {
 			t.howOnly = t.howOnly || t.name == ""
 			t.name = strings.TrimSpace(fmt.Sprintf("%s report %d", t.name, i+1))
 		}
 	}
+}
+
+// repeats reports whether two tables have equal name, machine and settings.
+func (t *table) repeats(o *table) bool { return t.typed == o.typed && t.looksLike(o) }
+
+// looksLike reports whether only the commands that were typed tell two tables apart. These
+// are in no name: they would make one of a prompt.
+func (t *table) looksLike(o *table) bool {
+	return t.name == o.name && t.machine == o.machine && maps.Equal(t.settings, o.settings)
 }
 
 // visible makes a name fit to be printed: files can hold anything.
@@ -275,7 +289,7 @@ func (f *folder) add(file File, tables []table) {
 // addTable adds a table to those of equal name, machine and settings.
 func (f *folder) addTable(t table) {
 	i := slices.IndexFunc(f.groups, func(g *group) bool {
-		return g.name == t.name && g.machine == t.machine && maps.Equal(g.settings, t.settings)
+		return g.repeats(&t)
 	})
 	if i < 0 {
 		i = len(f.groups)

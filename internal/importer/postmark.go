@@ -189,6 +189,8 @@ func (r *postmarkReport) setBytes(name string, g []string) error {
 
 var (
 	postmarkBanner  = regexp.MustCompile(`^PostMark v`)
+	postmarkPrompt  = regexp.MustCompile(`^pm>`)
+	postmarkQuit    = regexp.MustCompile(`^pm> ?(?:quit|exit)\b`)
 	postmarkSetting = regexp.MustCompile(`(?:^|pm> ?)\s*set (location|number|transactions|size|seed|subdirectories|read|write|buffering|bias [a-z]+)[ =]+(\S.{0,80}?)\s*$`)
 	postmarkTerse   = regexp.MustCompile(`^\d+ \d+(?: \d+\.\d\d){11}$`)
 	postmarkPart    = regexp.MustCompile(`^[\d.,]+ seconds? of transactions\b`)
@@ -205,6 +207,9 @@ var postmarkNotes = []string{
 type postmarkParser struct {
 	lines    []string
 	settings map[string]string
+	// known reports that the text shows the session to which a report belongs: the prompt, or a
+	// setting. Else it has other settings than the report before it.
+	known bool
 	// read is the first line that belongs to nothing yet, and top where the program began.
 	read, top int
 	tables    []table
@@ -218,10 +223,16 @@ func parsePostmark(output []byte) ([]table, error) {
 	for i := 0; i < len(p.lines); i++ {
 		line := strings.TrimSpace(p.lines[i])
 		if postmarkBanner.MatchString(line) {
-			p.settings, p.top = map[string]string{}, i
+			p.top = i
+		}
+		if postmarkBanner.MatchString(line) || postmarkQuit.MatchString(line) {
+			p.settings, p.known = map[string]string{}, true
+		}
+		if postmarkPrompt.MatchString(line) {
+			p.known = true
 		}
 		if g := postmarkSetting.FindStringSubmatch(line); g != nil {
-			p.settings[g[1]] = clip(g[2])
+			p.settings[g[1]], p.known = clip(g[2]), true
 		}
 		terse = terse || postmarkTerse.MatchString(line)
 		switch {
@@ -258,6 +269,10 @@ func (p *postmarkParser) begins(i int) bool {
 
 // report reads the report in line i, and returns its last line.
 func (p *postmarkParser) report(i int) (int, error) {
+	if !p.known {
+		p.settings = map[string]string{}
+	}
+	p.known = false
 	r := &postmarkReport{metrics: result.Metrics{}, notes: append([]string{}, postmarkNotes...)}
 	if n, err := numberOf(p.settings["transactions"]); err == nil {
 		r.transactions = n
@@ -276,7 +291,7 @@ func (p *postmarkParser) report(i int) (int, error) {
 	if title.Heading || name == "" {
 		name = strings.TrimSpace(title.Text + " " + name)
 	}
-	t := table{name: name, titled: name != "", settings: settings, measurement: result.Measurement{Metrics: r.metrics, Notes: r.notes}}
+	t := table{name: name, titled: name != "", settings: settings, typed: printed.CommandOf(p.lines, top, p.read), measurement: result.Measurement{Metrics: r.metrics, Notes: r.notes}}
 	for _, op := range []string{"transactions", "create", "read", "append", "delete"} {
 		if _, ok := r.metrics[op+".rate"]; ok {
 			t.measurement.Operations = append(t.measurement.Operations, op)

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"html"
+	"io"
+	"mime/quotedprintable"
 	"regexp"
 	"strings"
 	"unicode"
@@ -97,7 +99,10 @@ var (
 // Clean removes colours and other escapes, and the marks of HTML. Its lines end with \n
 // alone, and its blanks are those of ASCII.
 func Clean(text []byte) []byte {
-	s := escapes.ReplaceAllString(string(text), "")
+	s := escapes.ReplaceAllString(unquoted(string(text)), "")
+	if boards.MatchString(s) {
+		s = boards.ReplaceAllString(boardHeading.ReplaceAllString(s, "# $1"), "")
+	}
 	if tagged.MatchString(s) {
 		s = tags.ReplaceAllString(breaks.ReplaceAllString(heading.ReplaceAllString(s, "\n# "), "\n"), "")
 	}
@@ -106,6 +111,29 @@ func Clean(text []byte) []byte {
 	}
 	s = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n").Replace(s)
 	return []byte(strings.Map(plain, s))
+}
+
+var (
+	// softBreaks end the lines of a mail that is encoded as quoted-printable.
+	softBreaks = regexp.MustCompile(`[^=\n]=\r?\n`)
+	encoded    = regexp.MustCompile(`=(?:20|3D|09)|(?i:content-transfer-encoding: quoted-printable)`)
+	// boards are the marks that forums write with, and boardHeading a line that is all bold.
+	boards       = regexp.MustCompile(`(?i)\[/?(?:b|i|u|code|quote|size|color|font|pre|spoiler)(?:=[^\]\n]{0,60})?\]`)
+	boardHeading = regexp.MustCompile(`(?im)^[ \t]*\[(?:b|size=[^\]\n]{0,60})\]([a-z][^\[\n]{0,120})\[/(?:b|size)\]:?[ \t]*$`)
+)
+
+// unquoted decodes quoted-printable, in which mails are archived. A text that is not encoded
+// so stays as it is.
+func unquoted(s string) string {
+	const few = 2
+	if !encoded.MatchString(s) || len(softBreaks.FindAllStringIndex(s, few)) < few {
+		return s
+	}
+	out, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(s)))
+	if err != nil {
+		return s
+	}
+	return strings.ToValidUTF8(string(out), "?")
 }
 
 // plain is what stands for a character: blanks of all kinds become one, and what cannot be

@@ -7,12 +7,14 @@ import (
 
 var (
 	// stamps are what programs that keep logs put before a line.
-	stamps = regexp.MustCompile(`^(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?[ \t]?(?:std(?:out|err) [FP] )?` +
+	stamps = regexp.MustCompile(`^(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?[ \t]?(?:std(?:out|err) [FP](?: |$))?` +
 		`|\[\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\]\n]{0,20}\] ?` +
 		`|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,80} [^\s:]{1,80}: ?` +
-		`|[A-Za-z][\w.-]{0,60} *\| )`)
+		`|[A-Za-z][\w.-]{0,60} *\|(?: |$))`)
 	// marks stand before a line: of quotations, lists, and the bars of tables.
-	marks = regexp.MustCompile(`^[ \t]{0,8}(?:(?:>+ ?|[|│┃║▌] ?|[*•‣·–+-] |\d{1,3}[.)] ))+`)
+	marks = regexp.MustCompile(`^[ \t]{0,8}(?:(?:>+ ?|[|│┃║▌] ?|[*•‣·–+-] |//(?: |$)|\d{1,3}[.)] ))+`)
+	// tables are lines of reports, which stand behind a # only if it is a comment.
+	tables = regexp.MustCompile(`/sec|-Per Ch|Sequential (?:Output|Create)|reclen|(?:\s+[\d.+]+[kmg]?){5}|^(?:Time|Files|Data):$|[\d.]+ (?:files \(|read \(|created|appended|deleted|seconds|\w+bytes )|^Latency\s|throughput for`)
 	// bars stand between the cells of a table.
 	bars = regexp.MustCompile(`[|│┃║]`)
 )
@@ -32,9 +34,24 @@ func bare(line string) string {
 	if len(line) > most {
 		return line
 	}
-	line = stamps.ReplaceAllString(line, "")
-	line = marks.ReplaceAllString(line, "")
+	const nested = 4 // a quoted log of a quoted log
+	for range nested {
+		before := line
+		line = marks.ReplaceAllString(stamps.ReplaceAllString(line, ""), "")
+		if strings.HasPrefix(line, "#  ") || strings.HasPrefix(line, "#\t") {
+			line = line[1:] // a comment; what follows stays below what is above
+		}
+		if line == before {
+			break
+		}
+	}
 	line = bars.ReplaceAllString(line, " ")
+	if strings.TrimSpace(line) == "#" {
+		return ""
+	}
+	if rest, ok := strings.CutPrefix(line, "# "); ok && tables.MatchString(rest) {
+		line = rest // a comment, and no heading
+	}
 	return strings.TrimRight(expand(line), " ")
 }
 

@@ -39,6 +39,20 @@ func TitleOf(lines []string, i, floor int) Title {
 	return Title{Text: trimmed(own)}
 }
 
+var typed = regexp.MustCompile(`(?:^|[\s/$#%>])(?:fio|bonnie(?:\+\+)?|iozone|postmark)[\s<].*[-<].*$`)
+
+// CommandOf returns the line, between line floor and line i, in which somebody typed the
+// command whose report begins in line i, as far as the text shows it.
+func CommandOf(lines []string, i, floor int) string {
+	const most = 200
+	for k := min(i, len(lines)) - 1; k >= max(floor, 0); k-- {
+		if line := strings.TrimSpace(lines[k]); len(line) <= most && typed.MatchString(line) && !strings.HasPrefix(line, "Command line") {
+			return line
+		}
+	}
+	return ""
+}
+
 // shortLine is the nearest line above line i, if it is short and no part of a paragraph.
 func shortLine(lines []string, i, floor int) string {
 	said := 0
@@ -50,8 +64,12 @@ func shortLine(lines []string, i, floor int) string {
 		if _, ok := headingIn(lines, k, floor); ok {
 			return ""
 		}
-		if said++; sentence(line) || k > floor && !noise(strings.TrimSpace(lines[k-1])) {
-			return "" // a paragraph
+		above := ""
+		if k > floor {
+			above = strings.TrimSpace(lines[k-1])
+		}
+		if said++; sentence(line) || !noise(above) || prompt.MatchString(above) || command.MatchString(above) {
+			return "" // a paragraph, or what a command printed
 		}
 		return line
 	}
@@ -102,16 +120,19 @@ func trimmed(s string) string {
 }
 
 var (
-	prompt = regexp.MustCompile(`^(?:\[?[\w.-]+@[\w.-]+[^$#%>]{0,80}[$#%>]|(?:\(\w+\) ?)?[\w.~/:-]{0,40}[$%>]|[\w.-]{1,40}[:~/][\w.~/-]{0,40}[$#%]|\w[\w.-]{0,30}#|pm>|PS [A-Z]:[^>]*>|[A-Z]:\\[^>]*>)(?: |$)`)
+	prompt = regexp.MustCompile(`^(?:\[?[\w.-]+@[\w.-]+[^$#%>]{0,80}[$#%>]|(?:\(\w+\) ?)?[\w.~/:-]{0,40}[$%>]|[\w.-]{1,40}[:~/][\w.~/-]{0,40}[$#%]|\w[\w.-]{0,30}#|PS [A-Z]:[^>]*>|[A-Z]:\\[^>]*>)(?: |$)|^pm>`)
 	// command is what people type to measure, or around it.
-	command = regexp.MustCompile(`^(?:\$ |# |% )?(?:(?:sudo|time|nice|ptime|taskset|ionice|numactl|chrt|env|for|while|do|done|cat|cd|ls|df|mount|umount|mkdir|mkfs\S*|rm|echo|zpool (?:iostat|status|create|destroy|list|get|set)|zfs (?:set|get|create|list|destroy)|dd|fio|bonnie(?:\+\+)?|iozone|postmark|kubectl|docker|exit|free|lsblk|hdparm|smartctl|uname)\b(?: .*[-/=;|&].*|$| <.*| >.*)|(?:\./|/\w)\S*(?: |$)|\S+ (?:-\w|--\w).*)`)
+	command = regexp.MustCompile(`^(?:\$ |# |% )?(?:cat .*|(?:sudo|time|nice|ptime|taskset|ionice|numactl|chrt|env|for|while|do|done|cd|ls|df|mount|umount|mkdir|mkfs\S*|rm|echo|zpool (?:iostat|status|create|destroy|list|get|set)|zfs (?:set|get|create|list|destroy)|dd|fio|bonnie(?:\+\+)?|iozone|postmark|kubectl|docker|exit|free|lsblk|hdparm|smartctl|uname)\b(?: .*[-/=;|&].*|$| <.*| >.*)|(?:\./|/\w)\S*(?: |$)|\S+ (?:-\w|--\w).*)`)
 	times   = regexp.MustCompile(`(?i)^(?:(?:real|user|sys)\b[\s:]*[\d.]+.*|[\d.]+ +(?:real|user|sys)\b.*|[\d.:]+(?:user|system|elapsed)\b.*|\d+inputs\+\d+outputs.*|.*pagefaults.*swaps.*|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d.*|run began:.*|\d{1,2}:\d\d(?::\d\d)?.*|date:.*)$`)
 	// progress is what the tools print while they run.
 	progress = regexp.MustCompile(`(?i)^(?:(?:writing|rewriting|reading)(?: with | a byte| intelligently|\.\.)|seeker \d|seeking\b|start '?em|creat(?:e|ing) files|stat files|delet(?:e|ing) files|performing transactions|creating subdirectories|deleting subdirectories|using uid|file '.*', size|wait(?:ing)?\b|done\b|bonnie:|iozone test complete|iozone:|jobs: |starting \d|fio[-:]|postmark v|reading configuration|laying out|run status group|disk stats).*`)
-	generic  = regexp.MustCompile(`(?i)^(?:code|quote|results?|outputs?|spoiler|example|bash|shell|sh|text|txt|json|plain|plaintext|console|terminal|logs?|select all|copy|view raw|expand|\[/?(?:code|quote|spoiler|pre|b)[^\]]*\])[:\s]*$`)
+	generic  = regexp.MustCompile(`(?i)^(?:code|quote|results?|outputs?|spoiler|example|bash|shell|sh|text|txt|json|plain|plaintext|console|terminal|logs?|select all|copy|view raw|(?:fio|bonnie(?:\+\+)?|iozone|postmark)(?: (?:results?|outputs?|benchmarks?|tests?))?|benchmarks?|expand|\[/?(?:code|quote|spoiler|pre|b)[^\]]*\])[:\s]*$`)
 	own      = regexp.MustCompile(`^(?:Version|Machine|Concurrency|Name:Size|Latency|format_version|Contributors|Build|Compiled|Include|Command line used|Output is|Time Resolution|Processor cache|File stride|Record Size|File size set|Auto Mode|O_DIRECT|Time:|Files:|Data:|random|KB|kB|Iozone)\b|-Per Ch|Sequential (?:Output|Create|Input)|/sec %CP|reclen`)
 	opening  = regexp.MustCompile(`(?i)^(?:i|i'm|i've|i'd|we|we've|here|here's|heres|this|these|that|those|and|then|now|so|but|ok|okay|well|below|it|its|it's|let|let's|hi|hello|hey|thanks|thank|note|edit|update|finally|also|again|my|your|you|as|if|when|however|there|what|why|how|running|ran|doing)\b`)
 )
+
+// attribution stands above what somebody quotes.
+var attribution = regexp.MustCompile(`(?i)\b(?:wrote|said|schrieb|writes|posted|reported)\b[ :]*$`)
 
 // noise reports whether a line says nothing about what was measured: it is blank, a rule, a
 // fence, an ellipsis, a prompt with its command, progress, a time, or the tool's own.
@@ -147,7 +168,7 @@ func noise(line string) bool {
 
 // sentence reports whether a line is one, and no title.
 func sentence(line string) bool {
-	if len(line) > maxTitle || len(strings.Fields(line)) > maxWords || opening.MatchString(line) {
+	if attribution.MatchString(line) || len(line) > maxTitle || len(strings.Fields(line)) > maxWords || opening.MatchString(line) {
 		return true
 	}
 	return strings.ContainsRune(".,;!?", rune(line[len(line)-1]))

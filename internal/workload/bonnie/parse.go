@@ -32,6 +32,8 @@ type Table struct {
 	// Files is the number of small files, in thousands, with their sizes, as bonnie++
 	// writes it; empty if there were none.
 	Files string
+	// Command that was typed, as far as the text shows it.
+	Command string
 	// Measurement of the run: metrics, operations and notes.
 	Measurement result.Measurement
 }
@@ -55,6 +57,8 @@ type parser struct {
 	// header of the table that rows belong to, and the title of that table; nil: none.
 	header *header
 	title  string
+	// command that was typed for that table.
+	command string
 	// group is where the entries begin that the last table of the large file has.
 	group int
 	// last is the entry that has read the last row.
@@ -152,7 +156,10 @@ func (p *parser) begin(h *header, i int) error {
 	if !h.files {
 		p.group = len(p.entries)
 	}
-	p.title = printed.TitleOf(p.lines, i-headerLines+1, p.read).Text
+	title, command := printed.TitleOf(p.lines, h.top, p.read).Text, printed.CommandOf(p.lines, h.top, p.read)
+	if !h.files || title != "" || command != "" {
+		p.title, p.command = title, command
+	}
 	return nil
 }
 
@@ -190,10 +197,10 @@ func values(line string) int {
 func (p *parser) addCSV(e *entry, i int) {
 	last := len(p.entries) - 1
 	if last >= 0 && p.entries[last].text && p.entries[last].repeatedBy(e) {
-		e.Title = p.entries[last].Title
+		e.Title, e.Command = p.entries[last].Title, p.entries[last].Command
 		p.entries = p.entries[:last]
 	} else {
-		e.Title = printed.TitleOf(p.lines, i, p.read).Text
+		e.Title, e.Command = printed.TitleOf(p.lines, i, p.read).Text, printed.CommandOf(p.lines, i, p.read)
 	}
 	p.entries = append(p.entries, e)
 }

@@ -24,12 +24,22 @@ type header struct {
 	units []float64
 	// sizeUnit is the unit of a size without a suffix.
 	sizeUnit uint64
+	// top is its first line.
+	top int
 	// rows that were read below it.
 	rows int
 }
 
-// headerLines is how many lines a header has.
-const headerLines = 3
+// above is the nearest line above line i that is not blank; -1: there is none nearby.
+func above(lines []string, i int) int {
+	const nearby = 3
+	for k := i - 1; k >= max(0, i-nearby); k-- {
+		if strings.TrimSpace(lines[k]) != "" {
+			return k
+		}
+	}
+	return -1
+}
 
 var (
 	columns = regexp.MustCompile(`[KM]?/sec|%CPU?`)
@@ -45,11 +55,12 @@ var (
 func newHeader(lines []string, i int) *header {
 	const columnsOfATable = 12
 	found := columns.FindAllStringIndex(lines[i], -1)
-	if len(found) != columnsOfATable || i < 2 {
+	second := above(lines, i)
+	if len(found) != columnsOfATable || second < 1 {
 		return nil
 	}
-	h := &header{program: classic, sizeUnit: 1 << 20}
-	switch names := lines[i-1]; {
+	h := &header{program: classic, sizeUnit: 1 << 20, top: max(0, above(lines, second))}
+	switch names := lines[second]; {
 	case strings.Contains(names, "-Rewrite-"):
 	case strings.Contains(names, "-Create-"):
 		h.files = true
@@ -61,7 +72,7 @@ func newHeader(lines []string, i int) *header {
 	if strings.Contains(lines[i], "%CP ") { // bonnie writes %CPU
 		h.program = plusPlus
 	}
-	if m := program.FindStringSubmatch(strings.TrimSpace(lines[i-2])); m != nil {
+	if m := program.FindStringSubmatch(strings.TrimSpace(lines[h.top])); m != nil {
 		h.program = plusPlus + " " + clip(m[1])
 	}
 	if strings.Contains(lines[i][:found[0][0]], "GB") {
@@ -108,7 +119,7 @@ func (p *parser) row(h *header, line string) (bool, error) {
 		return true, p.fileRow(h, machine, label, cells)
 	}
 	e := &entry{reading: newReading(), text: true}
-	e.Title, e.Program, e.Machine, e.Size = p.title, h.program, machine, size
+	e.Title, e.Program, e.Machine, e.Size, e.Command = p.title, h.program, machine, size, p.command
 	p.entries, p.last = append(p.entries, e), e
 	return true, e.add(ioTests, cells)
 }
@@ -147,22 +158,26 @@ func (e *entry) dropRates(program string, cells []cell) {
 // in the table above, the table of the large file. A row that names no machine belongs to the
 // run whose turn it is. If there is none, it is a run without a large file.
 func (p *parser) entryOfFiles(h *header, machine string) *entry {
-	for _, e := range p.entries[p.group:] {
-		if e.text && !e.files && (machine == "" || sameMachine(e.Machine, machine)) {
-			return e
+	for _, same := range []func(a, b string) bool{equal, sameMachine} {
+		for _, e := range p.entries[p.group:] {
+			if e.text && !e.files && (machine == "" || same(e.Machine, machine)) {
+				return e
+			}
 		}
 	}
 	e := &entry{reading: newReading(), text: true}
-	e.Title, e.Program, e.Machine = p.title, h.program, machine
+	e.Title, e.Program, e.Machine, e.Command = p.title, h.program, machine, p.command
 	p.entries = append(p.entries, e)
 	return e
 }
 
+func equal(a, b string) bool { return a == b }
+
 // sameMachine reports whether two names are of one machine. bonnie++ cuts them to different
 // lengths.
 func sameMachine(a, b string) bool {
-	const whole = 8 // no shorter name is cut
-	return a == b || min(len(a), len(b)) >= whole && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
+	const whole = 12 // no shorter name is cut
+	return min(len(a), len(b)) >= whole && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
 }
 
 var errLatencies = errors.New("it is not clear which test each of these latencies belongs to")

@@ -84,6 +84,26 @@ type foundDocument struct {
 	states int
 }
 
+// announced is how a document says that it is one, also where it was decorated.
+var announced = regexp.MustCompile(`fio version(?:"|”|&quot;|&#34;|&#x22;)\s*:`)
+
+// findAll returns all documents of a text, and undoes what copying did to them if need be.
+func findAll(output []byte) ([]*foundDocument, error) {
+	all := len(announced.FindAllIndex(output, -1))
+	found, err := find(output)
+	if err != nil || len(found) < all {
+		repaired := repair(output)
+		if again, e := find(repaired); e == nil && len(again) >= len(found) {
+			found, err = again, nil
+			all = max(all, len(announced.FindAllIndex(repaired, -1)))
+		}
+	}
+	if err == nil && len(found) < all {
+		err = foreign(fmt.Sprintf("only %d of %d documents of fio can be read: the others are incomplete or damaged", len(found), all), "provide each of them as fio wrote it")
+	}
+	return found, err
+}
+
 // find returns all documents of a text. One that is damaged is an error, and none as well.
 func find(output []byte) ([]*foundDocument, error) {
 	var found []*foundDocument

@@ -1,7 +1,6 @@
 package fio
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"slices"
@@ -31,14 +30,7 @@ type Report struct {
 // --client collected, each machine is a report, and so is their sum. It is pure. Its errors
 // are *trial.Failure.
 func Parse(output []byte) ([]Report, error) {
-	found, err := find(output)
-	if err != nil {
-		if repaired := repair(output); !bytes.Equal(repaired, output) {
-			if again, e := find(repaired); e == nil {
-				output, found, err = repaired, again, nil
-			}
-		}
-	}
+	found, err := findAll(output)
 	if err != nil {
 		return nil, err
 	}

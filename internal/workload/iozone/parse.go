@@ -26,6 +26,8 @@ type Table struct {
 	Title string
 	// Command is the command line; empty: it is not in the text.
 	Command string
+	// Typed is the command that somebody typed, as far as the text shows it.
+	Typed string
 	// Program is iozone, with its version if the text says so.
 	Program string
 	// Settings by which runs are told apart.
@@ -41,6 +43,8 @@ type Table struct {
 // run is a Table while it is being read.
 type run struct {
 	title, version, command string
+	// typed is the command that somebody typed, as far as the text shows it.
+	typed string
 	// flush and direct are what iozone says of its options.
 	flush, direct bool
 	cells         matrix
@@ -111,7 +115,7 @@ func (r *run) measured() bool {
 }
 
 func (r *run) table() Table {
-	t := Table{Title: r.title, Command: r.command, Program: strings.TrimSpace("iozone " + r.version), Direct: r.direct}
+	t := Table{Title: r.title, Command: r.command, Typed: r.typed, Program: strings.TrimSpace("iozone " + r.version), Direct: r.direct}
 	t.Settings = map[string]string{"program": t.Program, "command": r.command}
 	if r.throughput != nil && len(r.throughput.metrics) > 0 {
 		r.throughput.put(&t)
@@ -169,6 +173,7 @@ func (p *parser) name(r *run, i int) {
 	if r.title == "" {
 		r.title = printed.TitleOf(p.lines, i, p.read).Text
 	}
+	r.typed = printed.CommandOf(p.lines, i, p.read)
 	p.top = -1
 }
 

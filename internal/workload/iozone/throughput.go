@@ -38,7 +38,7 @@ func (p *parser) readThroughput(i int, line string) (bool, error) {
 		r := p.current()
 		if r.measured() || r.throughput != nil { // the next number of processes, of the same run
 			next := p.begin()
-			next.title, next.version, next.command, next.flush, next.direct = r.title, r.version, r.command, r.flush, r.direct
+			next.title, next.typed, next.version, next.command, next.flush, next.direct = r.title, r.typed, r.version, r.command, r.flush, r.direct
 			r = next
 		} else {
 			p.name(r, i)
@@ -55,13 +55,14 @@ func (p *parser) readThroughput(i int, line string) (bool, error) {
 	}
 	m := seen.FindStringSubmatch(line)
 	if m == nil {
-		if strings.HasPrefix(line, "Children see throughput") {
+		if strings.Contains(line, "Children see throughput for") {
 			return false, fmt.Errorf("%q is no throughput", clip(line))
 		}
 		return false, nil
 	}
+	err := p.addThroughput(i, m)
 	p.read = i + 1
-	return true, p.addThroughput(i, m)
+	return true, err
 }
 
 // addThroughput adds what the children, or the parent, saw of a test.
@@ -95,6 +96,7 @@ func (p *parser) addThroughput(i int, m []string) error {
 	if _, twice := t.metrics[operation+".bandwidth"]; twice {
 		// Another run, of which only the results were kept.
 		next := p.begin()
+		p.name(next, i)
 		next.throughput = &throughput{processes: positive(m[2]), metrics: result.Metrics{}}
 		t = next.throughput
 	}
