@@ -56,9 +56,9 @@ func order16(content []byte) binary.ByteOrder {
 	}
 	few, many := len(head)/20, len(head)*2/5
 	switch {
-	case zeros[1] > many && zeros[0] < few:
+	case zeros[1] > many && zeros[0] <= few:
 		return binary.LittleEndian
-	case zeros[0] > many && zeros[1] < few:
+	case zeros[0] > many && zeros[1] <= few:
 		return binary.BigEndian
 	}
 	return nil

@@ -9,8 +9,9 @@ var (
 	// stamps are what programs that keep logs put before a line.
 	stamps = regexp.MustCompile(`^(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?[ \t]?(?:std(?:out|err) [FP](?: |$))?` +
 		`|\[\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\]\n]{0,20}\] ?` +
-		`|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,80} [^\s:]{1,80}: ?` +
-		`|[A-Za-z][\w.-]{0,60} *\|(?: |$))`)
+		`|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,80} [^\s:]{1,80}: ?)`)
+	// composed is what docker compose puts before each line: the name of a container.
+	composed = regexp.MustCompile(`^([A-Za-z][\w.-]{0,60}) *\|(?: |$)`)
 	// marks stand before a line: of quotations, lists, and the bars of tables.
 	marks = regexp.MustCompile(`^[ \t]{0,8}(?:(?:>+ ?|[|│┃║▌] ?|[*•‣·–+-] |//(?: |$)|\d{1,3}[.)] ))+`)
 	// tables are lines of reports, which stand behind a # only if it is a comment.
@@ -24,9 +25,35 @@ var (
 func Lines(text []byte) []string {
 	var lines []string
 	for line := range strings.Lines(string(Clean(text))) {
-		lines = append(lines, bare(strings.TrimRight(line, "\n")))
+		lines = append(lines, strings.TrimRight(line, "\n"))
+	}
+	ofContainers := areComposed(lines)
+	for i, line := range lines {
+		if ofContainers {
+			line = composed.ReplaceAllString(line, "")
+		}
+		lines[i] = bare(line)
 	}
 	return lines
+}
+
+// areComposed reports whether docker compose has printed the lines: all begin with the name of
+// a container, of which there are few. In a row of a table it would be the first cell.
+func areComposed(lines []string) bool {
+	const few = 4
+	names, all := map[string]bool{}, 0
+	for _, line := range lines {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		m := composed.FindStringSubmatch(line)
+		if m == nil || len(names) > few {
+			return false
+		}
+		names[m[1]] = true
+		all++
+	}
+	return all > few && len(names) <= few
 }
 
 func bare(line string) string {

@@ -58,7 +58,7 @@ func shortLine(lines []string, i, floor int) string {
 	said := 0
 	for k := i - 1; k >= max(floor, 0) && said < above; k-- {
 		line := strings.TrimSpace(lines[k])
-		if noise(line) {
+		if noise(line) || noise(markdown.ReplaceAllString(line, "$1")) {
 			continue
 		}
 		if _, ok := headingIn(lines, k, floor); ok {

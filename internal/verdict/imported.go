@@ -71,8 +71,13 @@ func leftInMemory(f *Facts) []result.Verdict {
 	if !p.Unsynced && !(p.MayBeUnsynced && small) {
 		return nil
 	}
+	// Transactions, as PostMark's, write as well.
+	ops := f.writing().operations
+	if slices.Contains(f.operations(), "transactions") {
+		ops = append(ops, "transactions")
+	}
 	var out []result.Verdict
-	for _, op := range f.writing().operations {
+	for _, op := range ops {
 		out = append(out, result.Verdict{
 			Name: FromMemory, Effect: result.Qualifies, Operation: op, Settle: "Sync what was written before the clock stops: -e of iozone, end_fsync=1 of fio.",
 			Sentence: "The writes were not synced, so that part of the data, or all of it, was still in memory when the clock stopped.",
