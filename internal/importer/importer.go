@@ -14,7 +14,6 @@ import (
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/printed"
 	"storagebench.io/storagebench/internal/result"
-	"storagebench.io/storagebench/internal/stats"
 	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/verdict"
@@ -113,7 +112,7 @@ func Summary(files []File, o Options) (result.Summary, error) {
 	if i < 0 {
 		return result.Summary{}, invalid(fmt.Sprintf("there is no parser for the output of %q", o.Tool), suggest.Remedy(o.Tool, Tools()))
 	}
-	f := folder{options: o, imported: result.Imported{Tool: o.Tool, Files: []result.ImportedFile{}}}
+	f := folder{options: o, byKey: map[string]*group{}, imported: result.Imported{Tool: o.Tool, Files: []result.ImportedFile{}}}
 	if f.options.Workload == "" {
 		f.options.Workload = o.Tool
 	}
@@ -195,29 +194,27 @@ func distinguish(tables []table) {
 	for i := range tables {
 		tables[i].name = visible(tables[i].name)
 	}
-	same := make([]bool, len(tables))
+	count := map[string]int{}
 	for i := range tables {
-		for k := range tables[:i] {
-			if tables[i].looksLike(&tables[k]) {
-				same[i], same[k] = true, true
-			}
-		}
+		count[tables[i].identity()]++
 	}
 	for i := range tables {
-		if t := &tables[i]; same[i] && !t.titled {
+		if t := &tables[i]; count[t.identity()] > 1 && !t.titled {
 			t.howOnly = t.howOnly || t.name == ""
 			t.name = strings.TrimSpace(fmt.Sprintf("%s report %d", t.name, i+1))
 		}
 	}
 }
 
-// repeats reports whether two tables have equal name, machine and settings.
-func (t *table) repeats(o *table) bool { return t.typed == o.typed && t.looksLike(o) }
-
-// looksLike reports whether only the commands that were typed tell two tables apart. These
-// are in no name: they would make one of a prompt.
-func (t *table) looksLike(o *table) bool {
-	return t.name == o.name && t.machine == o.machine && maps.Equal(t.settings, o.settings)
+// identity has name, machine and settings: tables that are equal in these are repeats, if
+// the command that was typed is equal too. That is in no name: it would make one of a prompt.
+func (t *table) identity() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%q %q", t.name, t.machine)
+	for _, name := range slices.Sorted(maps.Keys(t.settings)) {
+		fmt.Fprintf(&b, " %q=%q", name, t.settings[name])
+	}
+	return b.String()
 }
 
 // visible makes a name fit to be printed: files can hold anything.
@@ -256,143 +253,4 @@ func stem(files []File) string {
 		return "imported"
 	}
 	return common
-}
-
-// group holds the tables that are repeats of the same: its trials.
-type group struct {
-	table
-	trials []*result.Trial
-}
-
-// folder collects tables as the trials of a worker for each target.
-type folder struct {
-	options  Options
-	imported result.Imported
-	digests  string
-	latest   time.Time
-	// groups in the order of the output.
-	groups []*group
-}
-
-func (f *folder) add(file File, tables []table) {
-	digest := trial.Digest(file.Content)
-	f.digests += digest
-	f.imported.Files = append(f.imported.Files, result.ImportedFile{Name: path.Base(file.Name), Bytes: len(file.Content), Digest: digest})
-	if file.Modified.After(f.latest) {
-		f.latest = file.Modified
-	}
-	for _, t := range tables {
-		f.addTable(t)
-	}
-}
-
-// addTable adds a table to those of equal name, machine and settings.
-func (f *folder) addTable(t table) {
-	i := slices.IndexFunc(f.groups, func(g *group) bool {
-		return g.repeats(&t)
-	})
-	if i < 0 {
-		i = len(f.groups)
-		f.groups = append(f.groups, &group{table: t})
-	}
-	g, workload := f.groups[i], f.options.Workload
-	t.printed.LinkBytesPerSecond, t.printed.MemoryBytes = f.options.LinkBytesPerSecond, f.options.MemoryBytes
-	t.measurement.Verdicts = verdict.Judge(verdict.Facts{Measurement: t.measurement, Imported: true, Printed: t.printed})
-	repeat := len(g.trials) + 1
-	g.trials = append(g.trials, &result.Trial{
-		Trial:   trial.Trial{ID: fmt.Sprintf("%s.r%03d", workload, repeat), Workload: workload, Repeat: repeat},
-		Outcome: result.Measured, Measurement: t.measurement,
-	})
-	f.note(t.measurement.Notes...)
-}
-
-func (f *folder) note(notes ...string) {
-	for _, note := range notes {
-		if !slices.Contains(f.imported.Notes, note) {
-			f.imported.Notes = append(f.imported.Notes, note)
-		}
-	}
-}
-
-// summary folds the trials. preset is the target of tables without a name.
-func (f *folder) summary(preset string) result.Summary {
-	p := &trial.Plan{
-		Benchmark: trial.Benchmark{Namespace: "imported", Name: f.options.Tool},
-		Run:       strings.TrimPrefix(trial.Digest([]byte(f.digests)), "sha256:")[:12],
-		Workloads: []trial.Workload{{Name: f.options.Workload, Engine: f.options.Tool}},
-	}
-	targets := f.targets(preset)
-	var workers []result.WorkerSummary
-	for i, g := range f.groups {
-		self := trial.Worker{Name: fmt.Sprint(i), Target: targets[i], Node: f.options.Node}
-		w := result.NewWorkerSummary(p, self)
-		for _, t := range g.trials {
-			w.Fold(t, result.Object{})
-		}
-		p.Workers = append(p.Workers, self)
-		workers = append(workers, *w)
-		if n := len(g.trials); n > 1 {
-			f.note(fmt.Sprintf("%d reports are taken for repeats of one measurement (%s): their titles, machines and settings are equal, as far as the output shows them", n, targets[i]))
-		}
-	}
-	s := stats.Summarize(p, workers, f.latest.UTC())
-	s.Planned = s.Stored
-	// An environment would belong to a worker, but no worker ran.
-	s.Environment, s.Attempts = map[string]*result.Environment{}, map[string][]result.Attempt{}
-	f.imported.Notes = append([]string{"the machine, its devices and its caches are unknown, and runs may be missing"}, f.imported.Notes...)
-	s.Imported = &f.imported
-	return s
-}
-
-// complete reports whether all trials are in the summary.
-func (f *folder) complete(s result.Summary) bool {
-	n := 0
-	for _, g := range f.groups {
-		n += len(g.trials)
-	}
-	return s.Stored == n
-}
-
-// targets returns the target of each group: the user's choice, else the name in the output,
-// else preset. Groups of the same name are told apart by what differs.
-func (f *folder) targets(preset string) []string {
-	names := make([]string, len(f.groups))
-	for i, g := range f.groups {
-		names[i] = g.name
-		if f.options.Target != "" || g.name == "" || g.howOnly {
-			names[i] = cmp.Or(f.options.Target, preset)
-			if g.name != "" && slices.ContainsFunc(f.groups, func(o *group) bool { return o.name != g.name }) {
-				names[i] += " " + g.name
-			}
-		}
-		if difference := f.difference(g); difference != "" {
-			names[i] += " " + difference
-		}
-	}
-	seen := map[string]int{}
-	for i, name := range names {
-		if seen[name]++; seen[name] > 1 {
-			names[i] = fmt.Sprintf("%s #%d", name, seen[name])
-		}
-	}
-	return names
-}
-
-// difference is what distinguishes a group from others of its name.
-func (f *folder) difference(g *group) string {
-	var parts []string
-	for _, o := range f.groups {
-		if o == g || o.name != g.name {
-			continue
-		}
-		if o.machine != g.machine && !slices.Contains(parts, g.machine) && !strings.Contains(g.name, g.machine) {
-			parts = append(parts, g.machine)
-		}
-		for _, name := range slices.Sorted(maps.Keys(g.settings)) {
-			if text := name + "=" + g.settings[name]; o.settings[name] != g.settings[name] && !slices.Contains(parts, text) {
-				parts = append(parts, text)
-			}
-		}
-	}
-	return visible(strings.Join(parts, " "))
 }
