@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/importer"
@@ -25,6 +26,8 @@ type importFlags struct {
 	importer.Options
 	out    string
 	output string
+	link   string
+	memory string
 }
 
 func newImportCommand() *cobra.Command {
@@ -35,11 +38,13 @@ func newImportCommand() *cobra.Command {
 		Short: "Convert another tool's output into a result document",
 		Long: `Convert the output of ` + tools + ` into
 a summary that report and compare can read. Several FILEs are repeats of the same
-measurement: with 6 or more, medians have intervals. A file with several runs, or several
-fio jobs, becomes several rows. - is stdin.
+measurement if titles, machines and settings are equal, as far as the output shows them:
+with 6 or more, medians have intervals. A file with several runs, or several
+fio jobs, becomes several rows, which headings in the file name. - is stdin.
 
 The document records that it was imported: the machine, its devices and its caches are
-unknown.
+unknown. With --link and --memory you tell what verdicts can be judged from: what the way
+to the storage carries at most, and what the machine's memory holds.
 
 For fio, import reads the output of --output-format=json+, or of json, which has no
 histograms. --target and --workload name the rows. By default the target is the name in
@@ -48,6 +53,9 @@ the output or the name of the files, and the workload is the tool.
 Exit codes: 0 imported, 1 cannot write the document, 2 bad input.`,
 		Example: `  fio --output-format=json+ --output=nvme-1.json job.fio
   storagebench import --tool fio nvme-*.json
+
+  # reads of 1 GiB/s over a link of 425 MB/s are those of a cache
+  storagebench import --tool iozone --link 425M --memory 12Gi iozone.txt
 
   # two file systems, for compare
   storagebench import --tool postmark --target disk -o json zfs.txt > zfs.json
@@ -62,6 +70,8 @@ Exit codes: 0 imported, 1 cannot write the document, 2 bad input.`,
 	flags.StringVar(&f.Target, "target", "", "name of the target (default: from the output or the file names)")
 	flags.StringVar(&f.Workload, "workload", "", "name of the workload (default: the tool)")
 	flags.StringVar(&f.Node, "node", "", "name of the node (default: unknown)")
+	flags.StringVar(&f.link, "link", "", "bytes per second that the way to the storage carries at most, such as 425M (default: unknown)")
+	flags.StringVar(&f.memory, "memory", "", "memory of the machine, such as 12Gi (default: unknown)")
 	flags.StringVar(&f.out, "out", "", "directory for the document, which is stored as run would")
 	flags.StringVarP(&f.output, "output", "o", "table", "output format: table, json or csv")
 	return cmd
@@ -73,6 +83,19 @@ const maxImport = 256 << 20
 func importFiles(ctx context.Context, f importFlags, paths []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	if err := f.check(len(paths)); err != nil {
 		return err
+	}
+	for flag, to := range map[string]struct {
+		text  string
+		value *float64
+	}{"--link": {f.link, &f.LinkBytesPerSecond}, "--memory": {f.memory, &f.MemoryBytes}} {
+		if to.text == "" {
+			continue
+		}
+		q, err := resource.ParseQuantity(to.text)
+		if err != nil || q.Sign() <= 0 {
+			return badInput(flag, fmt.Sprintf("%q is not a positive number of bytes", to.text), "write it like 425M or 12Gi")
+		}
+		*to.value = q.AsApproximateFloat64()
 	}
 	var files []importer.File
 	for _, path := range paths {

@@ -105,3 +105,26 @@ func TestWhatCannotBeImportedIsNamedWithWhatWasExpected(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatTheUserKnowsOfTheMachineIsJudged(t *testing.T) {
+	const text = "../../internal/importer/testdata/corpus/iozone-san.txt"
+	stdout, stderr, code := output(t, "import", "--tool", "iozone", "--link", "425M", "--memory", "12Gi", text)
+	if code != exitDone || !strings.Contains(stdout, "invalid: ImpossibleUncached") || !strings.Contains(stdout, "WorkingSetTooSmall") {
+		t.Errorf("exit code %d, %s\n%s", code, stderr, stdout)
+	}
+	for flag, value := range map[string]string{"--link": "fast", "--memory": "-1Gi"} {
+		stdout, stderr, code := output(t, "import", "--tool", "iozone", flag, value, text)
+		if code != exitInvalid || stdout != "" || !strings.Contains(stderr, flag+": ") || !strings.Contains(stderr, "12Gi") {
+			t.Errorf("%s %s: exit code %d, %q, %q", flag, value, code, stdout, stderr)
+		}
+	}
+}
+
+func TestAnImportWithoutANumberFails(t *testing.T) {
+	for name, tool := range map[string]string{"fio-iops-only.json": "fio", "fio-too-short.json": "fio", "fio-terse-3.txt": "fio", "bonnie-all-too-fast.txt": "bonnie", "iozone-hosts.txt": "iozone", "postmark-terse.txt": "postmark"} {
+		stdout, stderr, code := output(t, "import", "--tool", tool, "../../internal/importer/testdata/corpus/"+name)
+		if code != exitInvalid || stdout != "" || !strings.Contains(stderr, "; ") {
+			t.Errorf("%s: exit code %d, %q, %q", name, code, stdout, stderr)
+		}
+	}
+}

@@ -1,25 +1,32 @@
 package importer
 
 import (
+	"strconv"
 	"strings"
 
+	"storagebench.io/storagebench/internal/verdict"
 	"storagebench.io/storagebench/internal/workload/bonnie"
 )
 
-// parseBonnie returns a table for each of bonnie's tables. Its name is the title,
-// or else the machine's name, which users set to what they measure.
+// parseBonnie returns a table for each of bonnie's tables. What the text says about it is
+// its name, or else the machine's name, which users set to what they measure.
 func parseBonnie(output []byte) ([]table, error) {
 	found, err := bonnie.Parse(output)
 	if err != nil {
 		return nil, err
 	}
 	var tables []table
-	for _, t := range found {
-		name := t.Title
-		if name == "" {
-			name = clip(t.Machine)
+	for _, r := range found {
+		t := table{
+			name: r.Title, titled: r.Title != "", machine: r.Machine, typed: r.Command, measurement: r.Measurement,
+			settings: map[string]string{"program": r.Program, "size": strconv.FormatUint(r.Size>>20, 10) + "M", "files": r.Files},
 		}
-		tables = append(tables, table{name: name, measurement: t.Measurement})
+		if t.name == "" {
+			t.name = clip(r.Machine)
+		}
+		// Since 1.9x, bonnie++ syncs what it writes before its clock stops.
+		t.printed = verdict.Printed{FileBytes: float64(r.Size), ReadsBack: true, MayBeUnsynced: !strings.HasPrefix(r.Program, "bonnie++ 1.9") && !strings.HasPrefix(r.Program, "bonnie++ 2")}
+		tables = append(tables, t)
 	}
 	return tables, nil
 }

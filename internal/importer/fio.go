@@ -1,18 +1,47 @@
 package importer
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 
 	"storagebench.io/storagebench/internal/workload/fio"
 )
 
-// parseFio returns one table, whose jobs are parts.
+// parseFio returns a table for each run of fio, whose jobs are parts. Their names tell runs
+// apart that have no title, but do not tell what was measured.
 func parseFio(output []byte) ([]table, error) {
-	m, err := fio.Parse(output)
+	found, err := fio.Parse(output)
 	if err != nil {
 		return nil, err
 	}
-	return []table{{measurement: m}}, nil
+	var tables []table
+	for _, r := range found {
+		t := table{name: strings.TrimSpace(r.Title + " " + r.Machine), titled: r.Title != "", machine: r.Machine, settings: r.Settings, measurement: r.Measurement}
+		if t.name == "" {
+			var jobs []string
+			for _, p := range r.Measurement.Parts {
+				if !slices.Contains(jobs, p.Name) && !strings.Contains(p.Name, " + ") {
+					jobs = append(jobs, p.Name)
+				}
+			}
+			t.name, t.howOnly = strings.Join(jobs, ","), true
+		}
+		t.printed.Unsynced = unsynced(r.Measurement.Input)
+		tables = append(tables, t)
+	}
+	return tables, nil
+}
+
+var (
+	direct = regexp.MustCompile(`(?m)^direct=1$`)
+	synced = regexp.MustCompile(`(?m)^(?:end_fsync|fsync|fdatasync|fsync_on_close|sync|sync_file_range)=(?:[^0n]|0?[1-9])`)
+)
+
+// unsynced reports whether a job file, if it is known, writes to the page cache and leaves the
+// data there.
+func unsynced(input string) bool {
+	return input != "" && !direct.MatchString(input) && !synced.MatchString(input)
 }
 
 func likeFio(text string) bool {

@@ -2,16 +2,18 @@ package importer
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 	"time"
 
 	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/printed"
 	"storagebench.io/storagebench/internal/result"
-	"storagebench.io/storagebench/internal/stats"
 	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/verdict"
@@ -36,6 +38,10 @@ type Options struct {
 	Target string
 	// Node of all rows; empty: unknown.
 	Node string
+	// LinkBytesPerSecond is what the way to the storage carries at most; 0: unknown.
+	LinkBytesPerSecond float64
+	// MemoryBytes is the memory of the machine; 0: unknown.
+	MemoryBytes float64
 }
 
 // table holds the measurements of one run of a tool.
@@ -43,7 +49,17 @@ type table struct {
 	// name is what was measured according to the output; empty: unknown.
 	name string
 	// howOnly reports that name says how the tool measured, not what.
-	howOnly     bool
+	howOnly bool
+	// titled reports that the text says what was measured. Two tables of one file are
+	// repeats only if it does.
+	titled bool
+	// machine and settings according to the output.
+	machine  string
+	settings map[string]string
+	// typed is the command that somebody typed, as far as the text shows it.
+	typed string
+	// printed is what verdicts can be judged from.
+	printed     verdict.Printed
 	measurement result.Measurement
 }
 
@@ -96,7 +112,7 @@ func Summary(files []File, o Options) (result.Summary, error) {
 	if i < 0 {
 		return result.Summary{}, invalid(fmt.Sprintf("there is no parser for the output of %q", o.Tool), suggest.Remedy(o.Tool, Tools()))
 	}
-	f := folder{options: o, howOnly: map[string]bool{}, trials: map[string][]*result.Trial{}, imported: result.Imported{Tool: o.Tool, Files: []result.ImportedFile{}}}
+	f := folder{options: o, byKey: map[string]*group{}, imported: result.Imported{Tool: o.Tool, Files: []result.ImportedFile{}}}
 	if f.options.Workload == "" {
 		f.options.Workload = o.Tool
 	}
@@ -104,37 +120,106 @@ func Summary(files []File, o Options) (result.Summary, error) {
 		f.options.Node = "unknown"
 	}
 	for _, file := range files {
-		tables, err := all[i].read(file)
+		tables, notes, err := all[i].read(file)
 		if err != nil {
 			return result.Summary{}, err
 		}
 		f.add(file, tables)
+		f.note(notes...)
 	}
-	return f.summary(stem(files)), nil
+	s := f.summary(stem(files))
+	if !f.complete(s) {
+		return result.Summary{}, invalid("the files have more numbers than a summary can hold", "import fewer of them at a time")
+	}
+	return s, nil
 }
 
 // read parses a file. If that fails, the error names the tool that the output
 // looks like.
-func (p parser) read(file File) ([]table, error) {
-	if len(bytes.TrimSpace(file.Content)) == 0 {
-		return nil, invalid(file.Name+": the file is empty", "provide "+p.wants)
+func (p parser) read(file File) (tables []table, notes []string, err error) {
+	text, err := printed.Decode(file.Content)
+	if err != nil {
+		return nil, nil, invalid(file.Name+": "+err.Error(), "provide "+p.wants)
 	}
-	tables, err := p.parse(file.Content)
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, nil, invalid(file.Name+": the file is empty", "provide "+p.wants)
+	}
+	tables, err = p.parse(text)
 	if err == nil {
-		return tables, nil
+		tables, notes = rated(tables)
+		if len(tables) > 0 {
+			distinguish(tables)
+			return tables, notes, nil
+		}
+		err = invalid("the file contains no number that could be imported: "+strings.Join(notes, "; "), "let the tool run for longer, and provide "+p.wants)
 	}
 	f, ok := errors.AsType[*trial.Failure](err)
 	if !ok {
 		f = invalid(err.Error(), "provide "+p.wants)
 	}
 	f.Message = file.Name + ": " + f.Message
-	head := string(file.Content[:min(len(file.Content), 64<<10)])
+	head := string(text[:min(len(text), 64<<10)])
 	for _, other := range parsers() {
 		if other.tool != p.tool && other.looksLike(head) && !p.looksLike(head) {
 			f.Remedy = "it looks like the output of " + other.tool + ": use --tool " + other.tool
 		}
 	}
-	return nil, f
+	return nil, nil, f
+}
+
+// rated returns the tables that have a rate, and a note for each other.
+func rated(tables []table) (with []table, notes []string) {
+	for i, t := range tables {
+		if hasRate(t.measurement) {
+			with = append(with, t)
+			continue
+		}
+		notes = append(notes, fmt.Sprintf("report %d of a file (%s) has no rate and no row: %s", i+1, visible(cmp.Or(t.name, "untitled")), strings.Join(t.measurement.Notes, "; ")))
+	}
+	return with, notes
+}
+
+func hasRate(m result.Measurement) bool {
+	for name := range m.Metrics {
+		if strings.HasSuffix(name, ".iops") || strings.HasSuffix(name, ".rate") || strings.HasSuffix(name, ".bandwidth") {
+			return true
+		}
+	}
+	return false
+}
+
+// distinguish names the tables of a file so that two are taken for repeats only if the text
+// itself calls both the same.
+func distinguish(tables []table) {
+	for i := range tables {
+		tables[i].name = visible(tables[i].name)
+	}
+	count := map[string]int{}
+	for i := range tables {
+		count[tables[i].identity()]++
+	}
+	for i := range tables {
+		if t := &tables[i]; count[t.identity()] > 1 && !t.titled {
+			t.howOnly = t.howOnly || t.name == ""
+			t.name = strings.TrimSpace(fmt.Sprintf("%s report %d", t.name, i+1))
+		}
+	}
+}
+
+// identity has name, machine and settings: tables that are equal in these are repeats, if
+// the command that was typed is equal too. That is in no name: it would make one of a prompt.
+func (t *table) identity() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%q %q", t.name, t.machine)
+	for _, name := range slices.Sorted(maps.Keys(t.settings)) {
+		fmt.Fprintf(&b, " %q=%q", name, t.settings[name])
+	}
+	return b.String()
+}
+
+// visible makes a name fit to be printed: files can hold anything.
+func visible(s string) string {
+	return clip(strings.Join(strings.Fields(string(printed.Clean([]byte(s)))), " "))
 }
 
 func invalid(message, remedy string) *trial.Failure {
@@ -168,98 +253,4 @@ func stem(files []File) string {
 		return "imported"
 	}
 	return common
-}
-
-// folder collects tables as the trials of a worker for each target.
-type folder struct {
-	options  Options
-	imported result.Imported
-	digests  string
-	latest   time.Time
-	// names of what was measured, in the order of the output, and their trials
-	names     []string
-	howOnly   map[string]bool
-	trials    map[string][]*result.Trial
-	workloads []trial.Workload
-}
-
-func (f *folder) add(file File, tables []table) {
-	digest := trial.Digest(file.Content)
-	f.digests += digest
-	f.imported.Files = append(f.imported.Files, result.ImportedFile{Name: path.Base(file.Name), Bytes: len(file.Content), Digest: digest})
-	if file.Modified.After(f.latest) {
-		f.latest = file.Modified
-	}
-	for _, t := range tables {
-		f.addTable(t)
-	}
-}
-
-func (f *folder) addTable(t table) {
-	name := f.options.Workload
-	if !slices.ContainsFunc(f.workloads, func(w trial.Workload) bool { return w.Name == name }) {
-		f.workloads = append(f.workloads, trial.Workload{Name: name, Engine: f.options.Tool})
-	}
-	if !slices.Contains(f.names, t.name) {
-		f.names = append(f.names, t.name)
-		f.howOnly[t.name] = t.howOnly
-	}
-	repeat := 1
-	for _, other := range f.trials[t.name] {
-		if other.Trial.Workload == name {
-			repeat++
-		}
-	}
-	t.measurement.Verdicts = verdict.Judge(verdict.Facts{Measurement: t.measurement, Imported: true})
-	f.trials[t.name] = append(f.trials[t.name], &result.Trial{
-		Trial:   trial.Trial{ID: fmt.Sprintf("%s.r%03d", name, repeat), Workload: name, Repeat: repeat},
-		Outcome: result.Measured, Measurement: t.measurement,
-	})
-	for _, note := range t.measurement.Notes {
-		if !slices.Contains(f.imported.Notes, note) {
-			f.imported.Notes = append(f.imported.Notes, note)
-		}
-	}
-}
-
-// summary folds the trials. preset is the target of tables without a name.
-func (f *folder) summary(preset string) result.Summary {
-	p := &trial.Plan{
-		Benchmark: trial.Benchmark{Namespace: "imported", Name: f.options.Tool},
-		Run:       strings.TrimPrefix(trial.Digest([]byte(f.digests)), "sha256:")[:12],
-		Workloads: f.workloads,
-	}
-	var workers []result.WorkerSummary
-	for i, name := range f.names {
-		self := trial.Worker{Name: fmt.Sprint(i), Target: f.target(name, preset), Node: f.options.Node}
-		w := result.NewWorkerSummary(p, self)
-		for _, t := range f.trials[name] {
-			w.Fold(t, result.Object{})
-		}
-		p.Workers = append(p.Workers, self)
-		workers = append(workers, *w)
-	}
-	s := stats.Summarize(p, workers, f.latest.UTC())
-	s.Planned = s.Stored
-	// An environment would belong to a worker, but no worker ran.
-	s.Environment, s.Attempts = map[string]*result.Environment{}, map[string][]result.Attempt{}
-	f.imported.Notes = append([]string{"the machine, its devices and its caches are unknown, and runs may be missing"}, f.imported.Notes...)
-	s.Imported = &f.imported
-	return s
-}
-
-// target returns the target of the tables of that name: the user's choice, else
-// the name in the output, else preset.
-func (f *folder) target(name, preset string) string {
-	if f.options.Target == "" && name != "" && !f.howOnly[name] {
-		return name
-	}
-	target := f.options.Target
-	if target == "" {
-		target = preset
-	}
-	if len(f.names) > 1 && name != "" {
-		target += " " + name
-	}
-	return target
 }

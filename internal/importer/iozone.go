@@ -3,10 +3,11 @@ package importer
 import (
 	"strings"
 
+	"storagebench.io/storagebench/internal/verdict"
 	"storagebench.io/storagebench/internal/workload/iozone"
 )
 
-// parseIozone returns a table for each of iozone's tables. Their command lines
+// parseIozone returns a table for each of iozone's runs. Their command lines
 // distinguish them, but do not tell what was measured.
 func parseIozone(output []byte) ([]table, error) {
 	found, err := iozone.Parse(output)
@@ -14,8 +15,13 @@ func parseIozone(output []byte) ([]table, error) {
 		return nil, err
 	}
 	var tables []table
-	for _, t := range found {
-		tables = append(tables, table{name: t.Title, howOnly: true, measurement: t.Measurement})
+	for _, r := range found {
+		t := table{name: r.Title, titled: r.Title != "", settings: r.Settings, typed: r.Typed, measurement: r.Measurement}
+		if t.name == "" {
+			t.name, t.howOnly = r.Command, true
+		}
+		t.printed = verdict.Printed{FileBytes: float64(r.LargestFile), ReadsBack: !r.Direct, Unsynced: r.Unsynced, MayBeUnsynced: r.Command == ""}
+		tables = append(tables, t)
 	}
 	return tables, nil
 }

@@ -3,11 +3,15 @@ package importer
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
 
+	"storagebench.io/storagebench/internal/printed"
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/verdict"
 )
 
 // PostMark's report, line by line. Rates are rounded down to whole numbers, and
@@ -28,15 +32,25 @@ import (
 //		3240.97 megabytes read (14.73 megabytes per second)
 //		3365.07 megabytes written (15.30 megabytes per second)
 const (
-	postmarkCount = `(\d+)`
-	postmarkRate  = `(?: \((\d+) per second\))?`
-	postmarkBytes = `(\d+(?:\.\d+)?) (bytes|kilobytes|megabytes|gigabytes)`
+	postmarkNumber = `((?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)`
+	postmarkRate   = `(?: \(` + postmarkNumber + ` per second\))?`
+	postmarkBytes  = postmarkNumber + ` (bytes|kilobytes|megabytes|gigabytes|terabytes)`
 )
 
 // postmarkLine is one line of the report, and how to store its numbers.
 type postmarkLine struct {
 	pattern *regexp.Regexp
-	set     func(m result.Metrics, groups []string) error
+	set     func(r *postmarkReport, groups []string) error
+}
+
+// postmarkReport is a report while it is being read.
+type postmarkReport struct {
+	metrics result.Metrics
+	// total and mixed are the seconds of the whole run and of its transactions.
+	total, mixed float64
+	// transactions is how many were asked for; 0: unknown.
+	transactions float64
+	notes        []string
 }
 
 // postmarkLines are all lines in their order. A report that lacks one is incomplete.
@@ -44,145 +58,253 @@ var postmarkLines = newPostmarkLines()
 
 func newPostmarkLines() []postmarkLine {
 	literal := func(text string) postmarkLine {
-		return postmarkLine{regexp.MustCompile("^" + text + "$"), func(result.Metrics, []string) error { return nil }}
+		return postmarkLine{regexp.MustCompile("^" + text + "$"), func(*postmarkReport, []string) error { return nil }}
 	}
-	counted := func(pattern string, names ...string) postmarkLine {
-		return postmarkLine{regexp.MustCompile("^" + strings.ReplaceAll(pattern, "#", postmarkCount) + postmarkRate + "$"), func(m result.Metrics, g []string) error {
-			var errs []error
+	// counted is a line with a count, and its rate over the seconds that over returns.
+	counted := func(pattern string, over func(*postmarkReport) float64, names ...string) postmarkLine {
+		return postmarkLine{regexp.MustCompile("^" + strings.ReplaceAll(pattern, "#", postmarkNumber) + postmarkRate + "$"), func(r *postmarkReport, g []string) error {
 			for _, name := range names {
-				errs = append(errs, setCounted(m, name, g[1], g[2]))
+				if err := r.setCounted(name, g[1], g[2], over(r)); err != nil {
+					return err
+				}
 			}
-			return errors.Join(errs...)
+			return nil
 		}}
 	}
 	bytes := func(word, name string) postmarkLine {
-		return postmarkLine{regexp.MustCompile("^" + postmarkBytes + " " + word + `(?: \(` + postmarkBytes + ` per second\))?$`), func(m result.Metrics, g []string) error {
-			return setBytes(m, name, g)
+		return postmarkLine{regexp.MustCompile("^" + postmarkBytes + " " + word + `(?: \(` + postmarkBytes + ` per second\))?$`), func(r *postmarkReport, g []string) error {
+			return r.setBytes(name, g)
 		}}
 	}
+	whole := func(r *postmarkReport) float64 { return r.total }
+	mixed := func(r *postmarkReport) float64 { return r.mixed }
+	unknown := func(*postmarkReport) float64 { return 0 }
 	return []postmarkLine{
 		literal("Time:"),
-		{regexp.MustCompile("^" + postmarkCount + " seconds total$"), func(m result.Metrics, g []string) error {
-			return setNumber(m, "original.total.duration", result.Seconds, g[1])
+		{regexp.MustCompile("^" + postmarkNumber + " seconds? total$"), func(r *postmarkReport, g []string) (err error) {
+			r.total, err = r.set("original.total.duration", result.Seconds, g[1])
+			return err
 		}},
-		{regexp.MustCompile("^" + postmarkCount + " seconds of transactions" + postmarkRate + "$"), setTransactions},
+		{regexp.MustCompile("^" + postmarkNumber + " seconds? of transactions" + postmarkRate + "$"), (*postmarkReport).setTransactions},
 		literal("Files:"),
-		counted("# created", "original.create"),
-		counted("Creation alone: # files", "create.alone"),
-		counted("Mixed with transactions: # files", "create"),
-		counted("# read", "read", "original.read"),
-		counted("# appended", "append", "original.append"),
-		counted("# deleted", "original.delete"),
-		counted("Deletion alone: # files", "delete.alone"),
-		counted("Mixed with transactions: # files", "delete"),
+		counted("# created", whole, "original.create"),
+		counted("Creation alone: # files?", unknown, "create.alone"),
+		counted("Mixed with transactions: # files?", mixed, "create"),
+		counted("# read", mixed, "read", "original.read"),
+		counted("# appended", mixed, "append", "original.append"),
+		counted("# deleted", whole, "original.delete"),
+		counted("Deletion alone: # files?", unknown, "delete.alone"),
+		counted("Mixed with transactions: # files?", mixed, "delete"),
 		literal("Data:"),
 		bytes("read", "original.read"),
 		bytes("written", "original.write"),
 	}
 }
 
-func setTransactions(m result.Metrics, g []string) error {
-	err := setNumber(m, "original.transactions.duration", result.Seconds, g[1])
-	for _, name := range []string{"transactions.rate", "original.transactions.rate"} {
-		if g[2] != "" && err == nil {
-			err = setNumber(m, name, result.PerSecond, g[2])
-		}
+func (r *postmarkReport) setTransactions(g []string) (err error) {
+	if r.mixed, err = r.set("original.transactions.duration", result.Seconds, g[1]); err != nil {
+		return err
+	}
+	rate, ok, err := r.rate("transactions", r.transactions, g[2], r.mixed)
+	if ok {
+		r.metrics.Set("transactions.rate", result.PerSecond, rate)
+		r.metrics.Set("original.transactions.rate", result.PerSecond, rate)
 	}
 	return err
 }
 
-func setNumber(m result.Metrics, name, unit, text string) error {
-	v, err := postmarkNumber(text)
+func (r *postmarkReport) set(name, unit, text string) (float64, error) {
+	v, err := numberOf(text)
 	if err == nil {
-		m.Set(name, unit, v)
+		r.metrics.Set(name, unit, v)
 	}
-	return err
+	return v, err
 }
 
-// postmarkNumber parses a number of PostMark's and refuses one that is too
-// long.
-func postmarkNumber(text string) (float64, error) {
+// numberOf parses a number of PostMark's and refuses one that is too long.
+func numberOf(text string) (float64, error) {
 	const digits = 32
 	if len(text) > digits {
 		return 0, fmt.Errorf("a number with %d digits is too long", len(text))
 	}
-	return strconv.ParseFloat(text, 64)
+	return strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
 }
 
-func setCounted(m result.Metrics, name, count, rate string) error {
-	if err := setNumber(m, name+".count", result.Count, count); err != nil || rate == "" {
+func (r *postmarkReport) setCounted(name, count, printedRate string, seconds float64) error {
+	n, err := r.set(name+".count", result.Count, count)
+	if err != nil {
 		return err
 	}
-	return setNumber(m, name+".rate", result.PerSecond, rate)
+	rate, ok, err := r.rate(name, n, printedRate, seconds)
+	if ok {
+		r.metrics.Set(name+".rate", result.PerSecond, rate)
+	}
+	return err
+}
+
+// exact is the least rate at which rounding down to a whole number loses below 1 %.
+const exact = 100
+
+// rate is what PostMark printed. That is rounded down to a whole number, which makes 0 of 9
+// in 10 s: below exact it is the count over its seconds, where both are known and agree with
+// what was printed. Not ok: there is none, or it is 0 and was not.
+func (r *postmarkReport) rate(name string, count float64, text string, seconds float64) (rate float64, ok bool, err error) {
+	own, known := 0.0, count > 0 && seconds > 0
+	if known {
+		own = count / seconds
+	}
+	if text == "" {
+		return own, known, nil
+	}
+	rate, err = numberOf(text)
+	switch {
+	case err != nil:
+		return 0, false, err
+	case strings.Contains(text, "."): // a version that measures parts of a second
+		return rate, true, nil
+	case known && rate < exact && rate == math.Floor(own):
+		return own, true, nil
+	case rate == 0 && (known || count > 0 || name == "transactions"):
+		r.notes = append(r.notes, name+": PostMark printed a rate of 0, which is one below 1 per second; it is left out")
+		return 0, false, nil
+	}
+	return rate, true, nil
 }
 
 // setBytes stores a size and, if present, a rate. PostMark's kilobytes have 1024 bytes.
-func setBytes(m result.Metrics, name string, g []string) error {
+func (r *postmarkReport) setBytes(name string, g []string) error {
 	for i, to := range []struct{ suffix, unit string }{{".bytes", result.Bytes}, {".bandwidth", result.BytesPerSecond}} {
 		number, unit := g[1+2*i], g[2+2*i]
 		if number == "" {
 			continue
 		}
-		v, err := postmarkNumber(number)
+		v, err := numberOf(number)
 		if err != nil {
 			return err
 		}
-		m.Set(name+to.suffix, to.unit, v*map[string]float64{"bytes": 1, "kilobytes": 1 << 10, "megabytes": 1 << 20, "gigabytes": 1 << 30}[unit])
+		r.metrics.Set(name+to.suffix, to.unit, v*map[string]float64{"bytes": 1, "kilobytes": 1 << 10, "megabytes": 1 << 20, "gigabytes": 1 << 30, "terabytes": 1 << 40}[unit])
 	}
 	return nil
 }
 
 var (
-	postmarkLocation = regexp.MustCompile(`(?:^|pm>)\s*set location[ =]+(\S+)\s*$`)
-	postmarkTerse    = regexp.MustCompile(`(?m)^\d+ \d+(?: \d+\.\d\d){11}\s*$`)
+	postmarkBanner  = regexp.MustCompile(`^PostMark v`)
+	postmarkPrompt  = regexp.MustCompile(`^pm>`)
+	postmarkQuit    = regexp.MustCompile(`^pm> ?(?:quit|exit)\b`)
+	postmarkSetting = regexp.MustCompile(`(?:^|pm> ?)\s*set (location|number|transactions|size|seed|subdirectories|read|write|buffering|bias [a-z]+)[ =]+(\S.{0,80}?)\s*$`)
+	postmarkTerse   = regexp.MustCompile(`^\d+ \d+(?: \d+\.\d\d){11}$`)
+	postmarkPart    = regexp.MustCompile(`^[\d.,]+ seconds? of transactions\b`)
 )
 
 // postmarkNotes apply to every report.
 var postmarkNotes = []string{
-	"PostMark counts whole seconds and rounds rates down, so those of a short run are coarse",
+	"PostMark counts whole seconds and rounds rates down, so those of a short run are coarse; rates below 100 are counts over seconds where it prints both",
 	"PostMark counts transactions that found nothing to do; storagebench's own rates leave them out",
 	"PostMark syncs nothing, so its data may still have been in memory when it ended",
 }
 
-// parsePostmark reads every report in the text. A report's name is the location set
-// before it, if the text of the terminal shows that.
+// postmarkParser goes through the lines of a text.
+type postmarkParser struct {
+	lines    []string
+	settings map[string]string
+	// known reports that the text shows the session to which a report belongs: the prompt, or a
+	// setting. Else it has other settings than the report before it.
+	known bool
+	// read is the first line that belongs to nothing yet, and top where the program began.
+	read, top int
+	tables    []table
+}
+
+// parsePostmark reads every report in the text. Its name is the heading above it and the
+// location set before it, if the text of the terminal shows that.
 func parsePostmark(output []byte) ([]table, error) {
-	var tables []table
-	location := ""
-	lines := strings.Split(string(output), "\n")
-	wanted := postmarkLines
-	for i := 0; i < len(lines); i++ {
-		line := strings.TrimSpace(lines[i])
-		if g := postmarkLocation.FindStringSubmatch(line); g != nil {
-			location = clip(g[1])
+	p := &postmarkParser{lines: printed.Lines(output), settings: map[string]string{}, top: -1}
+	terse := false
+	for i := 0; i < len(p.lines); i++ {
+		line := strings.TrimSpace(p.lines[i])
+		if postmarkBanner.MatchString(line) {
+			p.top = i
 		}
-		if !wanted[0].pattern.MatchString(line) {
-			continue
+		if postmarkBanner.MatchString(line) || postmarkQuit.MatchString(line) {
+			p.settings, p.known = map[string]string{}, true
 		}
-		m := result.Measurement{
-			Metrics:    result.Metrics{},
-			Operations: []string{"transactions", "create", "read", "append", "delete"},
-			Notes:      postmarkNotes,
+		if postmarkPrompt.MatchString(line) {
+			p.known = true
 		}
-		var err error
-		if i, err = readReport(lines, i, wanted, m.Metrics); err != nil {
-			return nil, err
+		if g := postmarkSetting.FindStringSubmatch(line); g != nil {
+			p.settings[g[1]], p.known = clip(g[2]), true
 		}
-		tables = append(tables, table{name: location, measurement: m})
+		terse = terse || postmarkTerse.MatchString(line)
+		switch {
+		case postmarkLines[0].pattern.MatchString(line) && p.begins(i+1):
+			next, err := p.report(i)
+			if err != nil {
+				return nil, err
+			}
+			i = next
+		case postmarkPart.MatchString(line):
+			return nil, fmt.Errorf("line %d: a part of a PostMark report, without its beginning", i+1)
+		}
 	}
 	switch {
-	case len(tables) > 0:
-		return tables, nil
-	case postmarkTerse.Match(output):
+	case len(p.tables) > 0:
+		return p.tables, nil
+	case terse:
 		return nil, invalid("the file contains PostMark's terse report", "run PostMark again with: set report verbose")
 	default:
 		return nil, errors.New("the file contains no PostMark report")
 	}
 }
 
+// begins reports whether what follows line i says that it is a report, and not something
+// else with a time.
+func (p *postmarkParser) begins(i int) bool {
+	for ; i < len(p.lines); i++ {
+		if line := strings.TrimSpace(p.lines[i]); line != "" {
+			return strings.Contains(line, " second")
+		}
+	}
+	return true
+}
+
+// report reads the report in line i, and returns its last line.
+func (p *postmarkParser) report(i int) (int, error) {
+	if !p.known {
+		p.settings = map[string]string{}
+	}
+	p.known = false
+	r := &postmarkReport{metrics: result.Metrics{}, notes: append([]string{}, postmarkNotes...)}
+	if n, err := numberOf(p.settings["transactions"]); err == nil {
+		r.transactions = n
+	}
+	top := i
+	if p.top >= p.read {
+		top = p.top
+	}
+	title := printed.TitleOf(p.lines, top, p.read)
+	last, err := readReport(p.lines, i, postmarkLines, r)
+	if err != nil {
+		return 0, err
+	}
+	settings := maps.Clone(p.settings)
+	name := settings["location"]
+	if title.Heading || name == "" {
+		name = strings.TrimSpace(title.Text + " " + name)
+	}
+	t := table{name: name, titled: name != "", settings: settings, typed: printed.CommandOf(p.lines, top, p.read), measurement: result.Measurement{Metrics: r.metrics, Notes: r.notes}}
+	for _, op := range []string{"transactions", "create", "read", "append", "delete"} {
+		if _, ok := r.metrics[op+".rate"]; ok {
+			t.measurement.Operations = append(t.measurement.Operations, op)
+		}
+	}
+	t.printed = verdict.Printed{WrittenBytes: r.metrics["original.write.bytes"].Value, ReadsBack: true, Unsynced: true}
+	p.tables, p.read = append(p.tables, t), last+1
+	return last, nil
+}
+
 // readReport reads a report that begins at line i and returns the index of its
 // last line.
-func readReport(lines []string, i int, wanted []postmarkLine, m result.Metrics) (int, error) {
+func readReport(lines []string, i int, wanted []postmarkLine, r *postmarkReport) (int, error) {
 	for k, want := range wanted {
 		for i < len(lines) && strings.TrimSpace(lines[i]) == "" {
 			i++
@@ -190,11 +312,12 @@ func readReport(lines []string, i int, wanted []postmarkLine, m result.Metrics) 
 		if i == len(lines) {
 			return 0, fmt.Errorf("the PostMark report is incomplete: it has %d of %d lines", k, len(wanted))
 		}
-		g := want.pattern.FindStringSubmatch(strings.TrimSpace(lines[i]))
+		line := strings.Join(strings.Fields(lines[i]), " ")
+		g := want.pattern.FindStringSubmatch(line)
 		if g == nil {
-			return 0, fmt.Errorf("line %d: %q is not line %d of a PostMark report", i+1, clip(strings.TrimSpace(lines[i])), k+1)
+			return 0, fmt.Errorf("line %d: %q is not line %d of a PostMark report", i+1, clip(line), k+1)
 		}
-		if err := want.set(m, g); err != nil {
+		if err := want.set(r, g); err != nil {
 			return 0, fmt.Errorf("line %d: %w", i+1, err)
 		}
 		i++

@@ -28,13 +28,28 @@ func Matrix(w io.Writer, s result.Summary) error {
 	for _, row := range s.Rows {
 		grids := gridsOf(row)
 		for _, op := range inOrder(row, grids) {
-			fmt.Fprintf(w, "\n%s of %s on %s at %s: median of %d, by file and record size\n", op, strings.TrimSuffix(row.Workload+"."+row.Variant, "."), row.Target, row.Node, row.N)
+			fmt.Fprintf(w, "\n%s of %s on %s at %s: median of %s, by file and record size\n", op, strings.TrimSuffix(row.Workload+"."+row.Variant, "."), row.Target, row.Node, cellTrials(row, op))
 			if err := grids[op].write(w); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// cellTrials is of how many trials the cells of an operation are: not all trials need to have
+// the same cells.
+func cellTrials(row result.Row, op string) string {
+	least, most := row.N, 0
+	for name, e := range row.Metrics {
+		if m := cellMetric.FindStringSubmatch(name); m != nil && m[1] == op {
+			least, most = min(least, e.N), max(most, e.N)
+		}
+	}
+	if least < most {
+		return fmt.Sprintf("%d to %d", least, most)
+	}
+	return strconv.Itoa(most)
 }
 
 func gridsOf(row result.Row) map[string]grid {

@@ -26,12 +26,23 @@ func Table(w io.Writer, s result.Summary) error {
 	for _, row := range s.Rows {
 		for _, op := range Operations(row) {
 			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s%s\n",
-				row.Target, row.Node, row.Workload+column(variants, row.Variant)+column(parts, PartName(s.Rows, row)), op, row.N,
+				row.Target, row.Node, row.Workload+column(variants, row.Variant)+column(parts, PartName(s.Rows, row)), op, trials(row, op),
 				median(row, Rate(row, op), Number), intervalOf(row, op), median(row, op+".bandwidth", BytesPerSecond),
 				percentile(row, op, "p50"), percentile(row, op, "p99"), percentile(row, op, "p99.9"), column(judged, cmp.Or(Worth(row.Verdicts, op), "-")))
 		}
 	}
 	return tw.Flush()
+}
+
+// trials is of how many trials an operation's rate is, or else its bandwidth: a tool may give
+// none for one that was too fast.
+func trials(row result.Row, op string) int {
+	for _, name := range []string{Rate(row, op), op + ".bandwidth"} {
+		if e, ok := row.Metrics[name]; ok && e.N > 0 {
+			return e.N
+		}
+	}
+	return row.N
 }
 
 // column returns an optional column.

@@ -176,3 +176,20 @@ func TestAnOrderThatMattersIsNamed(t *testing.T) {
 		t.Errorf("got\n%s", text.String())
 	}
 }
+
+func TestARowShowsOfHowManyTrialsItsOwnRateIs(t *testing.T) {
+	s := result.Summary{Rows: []result.Row{{Target: "t", Workload: "w", Node: "n", N: 6, Operations: []string{"create", "stat", "sync"}, Metrics: map[string]result.Estimate{
+		"create.rate": {N: 6, Median: 5}, "stat.rate": {N: 2, Median: 7}, "sync.bandwidth": {N: 3, Median: 9},
+	}}}}
+	var text strings.Builder
+	if err := Table(&text, s); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(text.String()) {
+		got = append(got, strings.Join(strings.Fields(line)[3:5], " "))
+	}
+	if diff := cmp.Diff([]string{"OPERATION N", "create 6", "stat 2", "sync 3"}, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -49,6 +49,8 @@ type Facts struct {
 	Tunables []result.Tunable
 	// Imported reports that another tool's output is all that is known.
 	Imported bool
+	// Printed is what that output tells, and what the user adds.
+	Printed Printed
 	// Target and Memory of the worker's environment.
 	Target result.TargetEnvironment
 	Memory result.Memory
@@ -86,8 +88,8 @@ type check func(f *Facts) []result.Verdict
 // chain holds the checks in the order in which their verdicts are reported. A check that names
 // a cause comes before the one that sees only its effect.
 var chain = []check{
-	memoryBacked, cachedBelow, thinReads, dataReduced, fromMemory, drained, directIOFallback, impossible, unsafe,
-	toolErrors, throttled, cpuThrottled, cpuBound, queueHidesLatency, blockSizeLimited, backgroundIO, noisyNeighbour,
+	memoryBacked, cachedBelow, thinReads, dataReduced, fromMemory, drained, directIOFallback, impossible, aboveLink, leftInMemory, readBack, unsafe,
+	toolErrors, throttled, cpuThrottled, cpuBound, queueHidesLatency, blockSizeLimited, smallBlocks, backgroundIO, noisyNeighbour,
 	workingSet, noDeviceEvidence, runnerDisturbs,
 }
 

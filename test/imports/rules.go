@@ -48,9 +48,10 @@ var Rules = []Rule{
 	{Path: "internal/stats", Own: []string{"internal/trial", "internal/result", "internal/histogram"}, Pure: true, Bare: true},
 	{Path: "internal/verdict", Own: []string{"internal/report", "internal/result"}, Pure: true, Bare: true},
 	{Path: "internal/report", Own: []string{"internal/result"}, Pure: true, Bare: true},
+	{Path: "internal/printed", Pure: true, Bare: true},
 	{
 		Path: "internal/importer",
-		Own:  []string{"internal/suggest", "internal/trial", "internal/result", "internal/stats", "internal/verdict", "internal/workload/fio", "internal/workload/bonnie", "internal/workload/iozone"},
+		Own:  []string{"internal/suggest", "internal/trial", "internal/result", "internal/stats", "internal/verdict", "internal/printed", "internal/workload/fio", "internal/workload/bonnie", "internal/workload/iozone"},
 		Pure: true, Bare: true,
 	},
 	{Path: "internal/compare", Own: []string{"internal/result", "internal/report", "internal/suggest"}, Pure: true, Bare: true},
@@ -101,18 +102,18 @@ var Rules = []Rule{
 	},
 	{
 		Path:    "internal/workload/bonnie",
-		Own:     []string{"internal/workload", "internal/workload/tool", "internal/trial", "internal/result"},
+		Own:     []string{"internal/printed", "internal/workload", "internal/workload/tool", "internal/trial", "internal/result"},
 		Foreign: system,
 		Bare:    true,
 	},
 	{
 		Path: "internal/workload/iozone",
-		Own:  []string{"internal/workload", "internal/workload/tool", "internal/device", "internal/suggest", "internal/trial", "internal/result"},
+		Own:  []string{"internal/printed", "internal/workload", "internal/workload/tool", "internal/device", "internal/suggest", "internal/trial", "internal/result"},
 		Bare: true,
 	},
 	{
 		Path:    "internal/workload/fio",
-		Own:     []string{"internal/workload", "internal/workload/tool", "internal/device", "internal/trial", "internal/result", "internal/histogram", "internal/suggest"},
+		Own:     []string{"internal/printed", "internal/workload", "internal/workload/tool", "internal/device", "internal/trial", "internal/result", "internal/histogram", "internal/suggest"},
 		Foreign: system,
 		Bare:    true,
 	},
@@ -260,8 +261,8 @@ var pureStandard = []string{
 	"bytes", "cmp", "container/heap", "container/list", "crypto/sha256", "embed",
 	"encoding/base64", "encoding/binary", "encoding/csv", "encoding/hex", "encoding/json",
 	"encoding/xml", "errors", "fmt", "hash", "hash/fnv", "html", "html/template", "io", "iter",
-	"maps", "math", "math/big", "math/bits", "math/rand/v2", "path", "regexp", "slices", "sort",
-	"strconv", "strings", "text/tabwriter", "text/template", "time", "unicode", "unicode/utf8",
+	"maps", "math", "math/big", "math/bits", "math/rand/v2", "mime/quotedprintable", "path", "regexp", "slices", "sort",
+	"strconv", "strings", "text/tabwriter", "text/template", "time", "unicode", "unicode/utf16", "unicode/utf8",
 }
 
 // impure are functions of packages that are pure otherwise.

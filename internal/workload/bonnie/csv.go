@@ -1,6 +1,7 @@
 package bonnie
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -29,13 +30,18 @@ var (
 
 var (
 	formatVersion = regexp.MustCompile(`^[12]\.\d\d[a-z]?$`)
-	format196     = regexp.MustCompile(`^1\.9[3-7][a-z]?$`)
+	// beginsCSV is the beginning of a line that has versions.
+	beginsCSV = regexp.MustCompile(`^(?:1\.9\d[a-z]?|2\.\d\d[a-z]?),[12]\.\d\d[a-z]?(?:,|$)`)
+	format196 = regexp.MustCompile(`^1\.9[3-7][a-z]?$`)
 )
 
 // readCSV reads a line of CSV. Nil without an error: it is another line.
 func readCSV(line string) (*entry, error) {
 	const fewest = 27
 	if strings.Count(line, ",") < fewest-1 {
+		if beginsCSV.MatchString(line) {
+			return nil, errors.New("a CSV line of bonnie++ is incomplete")
+		}
 		return nil, nil
 	}
 	const most = 200 // a longer line is cut, so that no text becomes a million strings
@@ -57,6 +63,11 @@ func readCSV(line string) (*entry, error) {
 		e.Size = size
 	}
 	const kibi = 1024 // bandwidths are in KiB/s
+	if f := fields[l.files-1]; f != "" && l.latency == 0 {
+		e.Files = clip(f)
+	} else if l.latency > 0 {
+		e.Files = clip(fields[l.files-5])
+	}
 	if err := e.add(ioTests, l.cells(fields, l.io, l.latency, kibi)); err != nil {
 		return nil, err
 	}

@@ -3,10 +3,12 @@ package bonnie
 import (
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
 
+	"storagebench.io/storagebench/internal/printed"
 	"storagebench.io/storagebench/internal/result"
 )
 
@@ -19,7 +21,7 @@ const (
 
 // Table is one run of bonnie or bonnie++ that a text reports.
 type Table struct {
-	// Title is the line above the table, or empty.
+	// Title is what the text says about the table, or empty.
 	Title string
 	// Machine as bonnie was told, perhaps cut short.
 	Machine string
@@ -29,6 +31,11 @@ type Table struct {
 	Size uint64
 	// TooFast are the operations that took less than shortest, of which bonnie++ prints plus signs.
 	TooFast []string
+	// Files is the number of small files, in thousands, with their sizes, as bonnie++
+	// writes it; empty if there were none.
+	Files string
+	// Command that was typed, as far as the text shows it.
+	Command string
 	// Measurement of the run: metrics, operations and notes.
 	Measurement result.Measurement
 }
@@ -49,33 +56,39 @@ type parser struct {
 	entries []*entry
 	// read is the first line that belongs to nothing yet.
 	read int
+	// header of the table that rows belong to, and the title of that table; nil: none.
+	header *header
+	title  string
+	// command that was typed for that table.
+	command string
+	// group is where the entries begin that the last table of the large file has.
+	group int
+	// last is the entry that has read the last row.
+	last *entry
+	// cut reports that the last line of the text has no end.
+	cut bool
 }
-
-// quoted is what mail programs put before a line.
-var quoted = regexp.MustCompile(`^(?:>+ ?)+`)
 
 // Parse reads every run that a text reports, in its order: lines of bonnie++'s CSV
 // (versions 1.0x, 1.93 to 1.97 and 1.98, which 2.00 writes), tables for people of these
 // programs, and those of bonnie. Other lines may stand between them, and the text may
-// be quoted with "> ". Where a table is followed by its own CSV, the CSV counts, which
-// is not rounded.
+// be decorated, as by quotation. Where a table is followed by its own CSV, the CSV counts,
+// which is not rounded.
 func Parse(text []byte) ([]Table, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("bonnie: a text of %d MiB is larger than %d MiB", len(text)>>20, maxText>>20)
 	}
-	p := &parser{}
-	for line := range strings.Lines(string(text)) {
-		p.lines = append(p.lines, quoted.ReplaceAllString(strings.TrimRight(line, "\r\n"), ""))
-	}
-	for i := 0; i < len(p.lines); {
-		next, err := p.at(i)
-		if err != nil {
+	p := &parser{lines: printed.Lines(text), cut: !printed.Ended(text)}
+	for i := range p.lines {
+		if err := p.at(i); err != nil {
 			return nil, fmt.Errorf("bonnie: line %d: %w", i+1, err)
 		}
 		if len(p.entries) > maxTables {
 			return nil, fmt.Errorf("bonnie: more than %d runs in one text", maxTables)
 		}
-		i = next
+	}
+	if p.header != nil && p.header.rows == 0 {
+		return nil, fmt.Errorf("bonnie: line %d: %w", len(p.lines), errNoRows)
 	}
 	if len(p.entries) == 0 {
 		return nil, errors.New("bonnie: the text contains neither a table of bonnie nor a CSV line of bonnie++")
@@ -90,69 +103,122 @@ func Parse(text []byte) ([]Table, error) {
 	return tables, nil
 }
 
-// at reads what begins at line i, and returns the line after it.
-func (p *parser) at(i int) (int, error) {
-	e, err := readCSV(strings.TrimSpace(p.lines[i]))
+var (
+	errNoRows = errors.New("a table begins here, but the line below cannot be read")
+	errCut    = errors.New("the text ends right behind a number, which may have been cut: end its last line with a line break if it is whole")
+	errRow    = errors.New("this looks like a row of the table above, but its columns are not clear")
+)
+
+// at reads line i.
+func (p *parser) at(i int) error {
+	line := strings.TrimSpace(p.lines[i])
+	if line == "" {
+		return nil
+	}
+	e, err := readCSV(strings.Trim(line, `"'`))
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if e != nil {
-		p.addCSV(e)
+		if p.cut && i == len(p.lines)-1 && line[len(line)-1] != 's' {
+			return errCut
+		}
+		p.addCSV(e, i)
 		p.read = i + 1
-		return i + 1, nil
+		return nil
 	}
-	h := newHeader(p.lines, i)
-	if h == nil {
-		return i + 1, nil
+	if h := newHeader(p.lines, i); h != nil {
+		return p.begin(h, i)
 	}
-	title := p.title(i - 2)
-	next := i + 1
-	for next < len(p.lines) && strings.TrimSpace(p.lines[next]) == "" {
-		next++
+	if p.header == nil {
+		return nil
 	}
-	rows := 0
-	for ; next < len(p.lines); next++ {
-		ok, err := p.row(h, p.lines[next], title)
-		if err != nil {
-			return 0, err
+	ok, err := p.addRow(i)
+	switch {
+	case err != nil:
+		return err
+	case ok:
+		p.read = i + 1
+	case p.header.rows == 0 && !p.partOfHeader(i):
+		return errNoRows
+	case p.cut && p.read == i && i == len(p.lines)-1:
+		return errCut
+	case p.read == i && values(line) >= fewestValues:
+		return errRow
+	}
+	return nil
+}
+
+// begin takes a header whose last line is line i.
+func (p *parser) begin(h *header, i int) error {
+	if p.header != nil && p.header.rows == 0 {
+		return errNoRows
+	}
+	p.header, p.last = h, nil
+	if !h.files {
+		p.group = len(p.entries)
+	}
+	title, command := printed.TitleOf(p.lines, h.top, p.read).Text, printed.CommandOf(p.lines, h.top, p.read)
+	if !h.files || title != "" || command != "" {
+		p.title, p.command = title, command
+	}
+	return nil
+}
+
+// addRow reads line i as a row of the table that has begun.
+func (p *parser) addRow(i int) (bool, error) {
+	ok, err := p.row(p.header, p.lines[i])
+	if err != nil || !ok {
+		return false, err
+	}
+	if p.cut && i == len(p.lines)-1 && !strings.HasSuffix(p.lines[i], "s") {
+		return false, errCut
+	}
+	p.header.rows++
+	return true, nil
+}
+
+// partOfHeader reports whether line i says nothing by itself, as a rule below a header.
+func (p *parser) partOfHeader(i int) bool { return strings.Trim(p.lines[i], " -=+:") == "" }
+
+// fewestValues is how many numbers a line has that is a row.
+const fewestValues = 6
+
+// values counts the words of a line that may be numbers of a table.
+func values(line string) int {
+	n := 0
+	for _, word := range strings.Fields(line) {
+		if value.MatchString(word) {
+			n++
 		}
-		if !ok {
-			break
-		}
-		rows++
-		p.read = next + 1
 	}
-	if rows == 0 {
-		return 0, errors.New("a table begins here, but the line below cannot be read")
-	}
-	return next, nil
+	return n
 }
 
 // addCSV takes a line of CSV, in the place of the table that says the same.
-func (p *parser) addCSV(e *entry) {
+func (p *parser) addCSV(e *entry, i int) {
 	last := len(p.entries) - 1
-	if last >= 0 && p.entries[last].text && strings.HasPrefix(e.Machine, p.entries[last].Machine) && strings.HasPrefix(p.entries[last].Program, plusPlus) {
-		e.Title = p.entries[last].Title
+	if last >= 0 && p.entries[last].text && p.entries[last].repeatedBy(e) {
+		e.Title, e.Command = p.entries[last].Title, p.entries[last].Command
 		p.entries = p.entries[:last]
+	} else {
+		e.Title, e.Command = printed.TitleOf(p.lines, i, p.read).Text, printed.CommandOf(p.lines, i, p.read)
 	}
 	p.entries = append(p.entries, e)
 }
 
-// title is the nearest line above line i that says something and is no part of
-// another run.
-func (p *parser) title(i int) string {
-	const above = 4
-	for k := i - 1; k >= max(p.read, i-above, 0); k-- {
-		line := strings.TrimSpace(p.lines[k])
-		if line == "" {
-			continue
-		}
-		if strings.HasSuffix(line, "done") || strings.HasSuffix(line, "done.") {
-			return "" // progress
-		}
-		return clip(strings.TrimRight(line, ": "))
+// repeatedBy reports whether a line of CSV says what a table says, but for rounding.
+func (e *entry) repeatedBy(csv *entry) bool {
+	if !strings.HasPrefix(csv.Machine, e.Machine) || !strings.HasPrefix(e.Program, plusPlus) || e.Size != csv.Size && e.Size != 0 {
+		return false
 	}
-	return ""
+	for name, m := range e.metrics {
+		const rounding = 0.06 // of two digits: 1.9g
+		if v, ok := csv.metrics[name]; ok && math.Abs(v.Value-m.Value) > rounding*math.Max(v.Value, m.Value) {
+			return false
+		}
+	}
+	return true
 }
 
 // sized is a size as bonnie++ writes it, with the size of a chunk, or with the number

@@ -1,6 +1,7 @@
 package bonnie
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 )
@@ -23,6 +24,21 @@ type header struct {
 	units []float64
 	// sizeUnit is the unit of a size without a suffix.
 	sizeUnit uint64
+	// top is its first line.
+	top int
+	// rows that were read below it.
+	rows int
+}
+
+// above is the nearest line above line i that is not blank; -1: there is none nearby.
+func above(lines []string, i int) int {
+	const nearby = 3
+	for k := i - 1; k >= max(0, i-nearby); k-- {
+		if strings.TrimSpace(lines[k]) != "" {
+			return k
+		}
+	}
+	return -1
 }
 
 var (
@@ -39,11 +55,12 @@ var (
 func newHeader(lines []string, i int) *header {
 	const columnsOfATable = 12
 	found := columns.FindAllStringIndex(lines[i], -1)
-	if len(found) != columnsOfATable || i < 2 {
+	second := above(lines, i)
+	if len(found) != columnsOfATable || second < 1 {
 		return nil
 	}
-	h := &header{program: classic, sizeUnit: 1 << 20}
-	switch names := lines[i-1]; {
+	h := &header{program: classic, sizeUnit: 1 << 20, top: max(0, above(lines, second))}
+	switch names := lines[second]; {
 	case strings.Contains(names, "-Rewrite-"):
 	case strings.Contains(names, "-Create-"):
 		h.files = true
@@ -55,7 +72,7 @@ func newHeader(lines []string, i int) *header {
 	if strings.Contains(lines[i], "%CP ") { // bonnie writes %CPU
 		h.program = plusPlus
 	}
-	if m := program.FindStringSubmatch(strings.TrimSpace(lines[i-2])); m != nil {
+	if m := program.FindStringSubmatch(strings.TrimSpace(lines[h.top])); m != nil {
 		h.program = plusPlus + " " + clip(m[1])
 	}
 	if strings.Contains(lines[i][:found[0][0]], "GB") {
@@ -78,30 +95,49 @@ func newHeader(lines []string, i int) *header {
 	return h
 }
 
+// latencyLabel begins the line of latencies below a row.
+var latencyLabel = regexp.MustCompile(`^\s*Latency(?:\s|$)`)
+
 // row reads a line below a header. It reports whether it was a row, or the latencies
 // of one.
-func (p *parser) row(h *header, line, title string) (bool, error) {
-	if rest, ok := strings.CutPrefix(line, "Latency "); ok {
-		return p.latencies(h, rest)
+func (p *parser) row(h *header, line string) (bool, error) {
+	if at := latencyLabel.FindStringIndex(line); at != nil {
+		return p.latencies(h, line[at[1]:])
 	}
 	labels, cells := h.split(line)
 	// A row without a size, or number of files, has lost a word: its columns are others.
 	if cells == nil || len(labels) == 0 {
 		return false, nil
 	}
-	size, ok := parseSize(labels[len(labels)-1], h.sizeUnit)
-	if !ok && !h.files {
+	label := labels[len(labels)-1]
+	size, ok := parseSize(label, h.sizeUnit)
+	if !ok && (!h.files || !numberOfFiles.MatchString(label)) {
 		return false, nil
 	}
-	e := p.entryFor(h, strings.Join(labels[:len(labels)-1], " "), size, title)
-	tests := ioTests
+	machine := clip(strings.Join(labels[:len(labels)-1], " "))
 	if h.files {
-		tests = fileTests
-		if wrongRates.MatchString(h.program) {
-			e.dropRates(h.program, cells)
-		}
+		return true, p.fileRow(h, machine, label, cells)
 	}
-	return true, e.add(tests, cells)
+	e := &entry{reading: newReading(), text: true}
+	e.Title, e.Program, e.Machine, e.Size, e.Command = p.title, h.program, machine, size, p.command
+	p.entries, p.last = append(p.entries, e), e
+	return true, e.add(ioTests, cells)
+}
+
+// numberOfFiles is how bonnie++ writes the number of small files, and their sizes.
+var numberOfFiles = regexp.MustCompile(`^\d{1,9}[kKMG]?(?::[\d:/kKMG]*)?$`)
+
+// fileRow reads a row of the table of small files.
+func (p *parser) fileRow(h *header, machine, files string, cells []cell) error {
+	if machine == "" {
+		machine = h.machine
+	}
+	e := p.entryOfFiles(h, machine)
+	e.files, e.Files, p.last = true, files, e
+	if wrongRates.MatchString(h.program) {
+		e.dropRates(h.program, cells)
+	}
+	return e.add(fileTests, cells)
 }
 
 // dropRates removes rates that are not what was measured.
@@ -118,45 +154,65 @@ func (e *entry) dropRates(program string, cells []cell) {
 	}
 }
 
-// entryFor finds the run that a row belongs to: the table of small files stands below
-// that of the large one.
-func (p *parser) entryFor(h *header, machine string, size uint64, title string) *entry {
-	e := &entry{reading: newReading(), text: true, files: h.files}
-	e.Title, e.Program, e.Machine, e.Size = title, h.program, clip(machine), size
-	if h.files {
-		if last := len(p.entries) - 1; last >= 0 && p.entries[last].text && !p.entries[last].files {
-			p.entries[last].files = true
-			return p.entries[last]
+// entryOfFiles finds the run that a row of small files belongs to: the first of that machine
+// in the table above, the table of the large file. A row that names no machine belongs to the
+// run whose turn it is. If there is none, it is a run without a large file.
+func (p *parser) entryOfFiles(h *header, machine string) *entry {
+	for _, same := range []func(a, b string) bool{equal, sameMachine} {
+		for _, e := range p.entries[p.group:] {
+			if e.text && !e.files && (machine == "" || same(e.Machine, machine)) {
+				return e
+			}
 		}
-		e.Machine, e.Size = h.machine, 0
 	}
+	e := &entry{reading: newReading(), text: true}
+	e.Title, e.Program, e.Machine, e.Command = p.title, h.program, machine, p.command
 	p.entries = append(p.entries, e)
 	return e
 }
 
+func equal(a, b string) bool { return a == b }
+
+// sameMachine reports whether two names are of one machine. bonnie++ cuts them to different
+// lengths.
+func sameMachine(a, b string) bool {
+	const whole = 12 // no shorter name is cut
+	return min(len(a), len(b)) >= whole && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
+}
+
+var errLatencies = errors.New("it is not clear which test each of these latencies belongs to")
+
 // latencies reads the line of latencies below a row. Each has ten columns.
 func (p *parser) latencies(h *header, rest string) (bool, error) {
-	if len(p.entries) == 0 {
+	if p.last == nil {
 		return false, nil
 	}
 	tests := ioTests
 	if h.files {
 		tests = fileTests
 	}
-	fields := strings.Fields(rest)
+	words := strings.Fields(rest)
+	fields := words
 	if len(fields) != len(tests) {
 		const label, width = len("         "), 10
 		fields = make([]string, len(tests))
+		whole := 0
 		for i := range fields {
 			begin := min(label+i*width, len(rest))
 			fields[i] = strings.TrimSpace(rest[begin:min(begin+width, len(rest))])
+			if fields[i] != "" && whole < len(words) && fields[i] == words[whole] {
+				whole++
+			}
+		}
+		if whole != len(words) {
+			return false, errLatencies
 		}
 	}
 	cells := make([]cell, len(tests))
 	for i := range cells {
 		cells[i].latency = fields[i]
 	}
-	return true, p.entries[len(p.entries)-1].add(tests, cells)
+	return true, p.last.add(tests, cells)
 }
 
 // split divides a row into its labels and the cells of six tests; nil if it is no row.

@@ -125,6 +125,9 @@ func (t *tally) latencies(op string, metrics result.Metrics, histograms result.H
 func (d *delays) put(name string, metrics result.Metrics) {
 	if d.n > 0 && d.max > 0 {
 		metrics.SetTimes(name, d.sum/float64(d.n), d.max, &d.histogram)
+		if d.sum == 0 {
+			delete(metrics, name+".mean") // fio printed that it is no number
+		}
 	}
 }
 
@@ -193,8 +196,10 @@ func notes(jobs []job, clones []*jobOutput, metrics result.Metrics) []string {
 		case !rate || latency:
 		case completion:
 			out = append(out, fmt.Sprintf("%s: percentiles are of completion latency (%[1]s.completion), without the time that an I/O waited to be submitted: fio ran with disable_lat, or without lat_percentiles=1", op))
-		default:
-			out = append(out, op+": no percentiles of latency, as fio ran with gtod_reduce or disable_lat, or without histograms")
+		case measuredNone(clones, op):
+			out = append(out, op+": no percentiles of latency: fio measured no latencies, as with gtod_reduce or disable_clat")
+		case !printedAny(clones, op):
+			out = append(out, op+": no percentiles of latency: fio printed none, as with clat_percentiles=0")
 		}
 		var short, dropped uint64
 		for _, c := range clones {
@@ -215,6 +220,22 @@ func notes(jobs []job, clones []*jobOutput, metrics result.Metrics) []string {
 		out = append(out, "latency_target is set: the depth was varied during the trial")
 	}
 	return out
+}
+
+// measuredNone reports whether fio measured no latencies of an operation.
+func measuredNone(clones []*jobOutput, op string) bool {
+	return !slices.ContainsFunc(clones, func(c *jobOutput) bool {
+		d := c.direction(op)
+		return d.Total.Max > 0 || d.Completion.Max > 0
+	})
+}
+
+// printedAny reports whether fio printed percentiles of an operation, or a histogram.
+func printedAny(clones []*jobOutput, op string) bool {
+	return slices.ContainsFunc(clones, func(c *jobOutput) bool {
+		d := c.direction(op)
+		return len(d.Total.Percentiles)+len(d.Completion.Percentiles) > 0 || d.Total.Bins.Count()+d.Completion.Bins.Count() > 0
+	})
 }
 
 // shortest is the time in milliseconds that a job should run at least: a second, less what

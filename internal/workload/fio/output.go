@@ -29,6 +29,7 @@ type jobOutput struct {
 	Sync  struct {
 		// Latency.N counts the syncs; fio 3.33 leaves total_ios at 0 in some cases.
 		Latency latency `json:"lat_ns"`
+		IOs     uint64  `json:"total_ios"`
 	} `json:"sync"`
 	UserCPU   float64 `json:"usr_cpu"` // percent of one core
 	SystemCPU float64 `json:"sys_cpu"`
@@ -40,6 +41,7 @@ type direction struct {
 	Bytes   uint64  `json:"io_bytes"`
 	IOs     uint64  `json:"total_ios"`
 	Runtime float64 `json:"runtime"` // milliseconds, without ramp_time
+	IOPS    float64 `json:"iops"`    // IOs over Runtime
 	Short   uint64  `json:"short_ios"`
 	Dropped uint64  `json:"drop_ios"`
 	// Total is the time that a caller waits: Submission, in which a full queue of the
@@ -52,11 +54,44 @@ type direction struct {
 
 // latency is in nanoseconds.
 type latency struct {
-	Max         float64            `json:"max"`
-	Mean        float64            `json:"mean"`
-	N           uint64             `json:"N"`
+	Max  float64 `json:"max"`
+	Mean float64 `json:"mean"`
+	// N is how many were measured. fio 3.0 to 3.17 does not print it as Counted.
+	N           uint64             `json:"-"`
+	Counted     *uint64            `json:"N"`
 	Bins        bins               `json:"bins"`
 	Percentiles map[string]float64 `json:"percentile"`
+}
+
+// UnmarshalJSON reads a clone and derives what its fio did not print.
+func (j *jobOutput) UnmarshalJSON(text []byte) error {
+	type printed jobOutput
+	if err := json.Unmarshal(text, (*printed)(j)); err != nil {
+		return err
+	}
+	for _, op := range operations {
+		d := j.direction(op)
+		if d.Runtime <= 0 && d.IOPS > 0 {
+			d.Runtime = float64(d.IOs) / d.IOPS * 1e3
+		}
+		for _, l := range []*latency{&d.Total, &d.Submission, &d.Completion} {
+			l.count(d.IOs)
+		}
+	}
+	j.Sync.Latency.count(j.Sync.IOs)
+	return nil
+}
+
+// count sets N: fio's own, or that of the histogram, or else all I/Os, if any was measured.
+func (l *latency) count(ios uint64) {
+	switch n := l.Bins.Count(); {
+	case l.Counted != nil:
+		l.N = *l.Counted
+	case n > 0:
+		l.N = n
+	case l.Max > 0 || l.Mean > 0:
+		l.N = ios
+	}
 }
 
 // bins are fio's histogram: the middle of a bucket in nanoseconds, and its count.

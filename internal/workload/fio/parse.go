@@ -1,58 +1,105 @@
 package fio
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
-	"syscall"
+	"strconv"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// firstKey is how fio's document begins.
-const firstKey = `"fio version"`
+// Report is one run of fio that a text holds.
+type Report struct {
+	// Title is the heading above it, or empty.
+	Title string
+	// Machine that fio ran on, if the text says so.
+	Machine string
+	// Settings are the options of the jobs, as far as fio repeats them.
+	Settings map[string]string
+	// Measurement of the run.
+	Measurement result.Measurement
+}
 
 // Parse reads the output of a fio that somebody else has run: json+, or json, which has
 // no histograms: then the percentiles are fio's own, where they are those of one
-// process or group. If there are several documents, as --status-interval prints them, it
-// reads the last, which has the whole. It is pure. Its errors are *trial.Failure.
-func Parse(output []byte) (result.Measurement, error) {
-	d, messages, err := lastDocument(output)
+// process or group. It reads all documents of a text, but of those that
+// --status-interval printed of one run only the last, which has the whole. Of results that
+// --client collected, each machine is a report, and so is their sum. It is pure. Its errors
+// are *trial.Failure.
+func Parse(output []byte) ([]Report, error) {
+	found, err := findAll(output)
 	if err != nil {
-		return result.Measurement{}, err
+		return nil, err
 	}
-	if err := d.check(); err != nil {
-		return result.Measurement{}, err
+	var reports []Report
+	for i, f := range found {
+		if i+1 < len(found) && f.stateOf(found[i+1]) {
+			found[i+1].before, found[i+1].states = f.before, f.states+1
+			continue
+		}
+		own, err := f.reports()
+		if err != nil {
+			return nil, err
+		}
+		reports = append(reports, own...)
 	}
-	jobs := jobsOf(output, d)
+	return reports, nil
+}
+
+// reports of a document.
+func (f *foundDocument) reports() ([]Report, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	var reports []Report
+	title := titleIn(f.before)
+	for _, machine := range machinesOf(f.all()) {
+		own := slices.DeleteFunc(slices.Clone(f.all()), func(j foreignJob) bool { return j.machine() != machine })
+		m, err := measurementOf(own, f.Global, saidBefore(f.before))
+		if err != nil {
+			return nil, err
+		}
+		if f.states > 0 {
+			m.Notes = append(m.Notes, fmt.Sprintf("%d earlier states of the same run are left out (--status-interval): the last one has the whole", f.states))
+		}
+		r := Report{Title: title, Machine: machine, Settings: settingsOf(own, f.Global), Measurement: m}
+		if machine == allClients {
+			r.Measurement.Notes = append(r.Measurement.Notes, allClients+" is fio's sum of all machines")
+		}
+		reports = append(reports, r)
+	}
+	return reports, nil
+}
+
+// measurementOf folds the jobs that ran on one machine.
+func measurementOf(own []foreignJob, global map[string]any, messages string) (result.Measurement, error) {
+	jobs := jobsOf(own, global)
 	m := result.Measurement{Stderr: messages}
 	var all []*jobOutput
-	for i := range d.Jobs {
-		all = append(all, &d.Jobs[i])
+	byName := map[string][]*jobOutput{}
+	for i := range own {
+		c := &own[i].jobOutput
+		all = append(all, c)
+		byName[c.Name] = append(byName[c.Name], c)
 	}
 	metrics, histograms, lost := measureForeign(all)
 	m.Metrics, m.Histograms = metrics, histograms
 	m.Operations = measured(metrics)
-	byName := map[string][]*jobOutput{}
-	for _, c := range all {
-		byName[c.Name] = append(byName[c.Name], c)
-	}
 	addParts(&m, jobs, byName, func(clones []*jobOutput) (result.Metrics, result.Histograms) {
 		metrics, histograms, _ := measureForeign(clones)
 		return metrics, histograms
 	})
-	if !slices.ContainsFunc(operations, func(op string) bool { _, ok := m.Metrics[op+".ios"]; return ok }) {
-		return result.Measurement{}, foreign("fio reports no reads, writes or trims", "run it without unified_rw_reporting, and long enough for an I/O to complete")
+	if err := rated(all, m); err != nil {
+		return m, err
 	}
 	if err := plausible(m); err != nil {
-		return result.Measurement{}, err
+		return m, err
 	}
-	m.Notes = slices.Concat(m.Notes, notes(jobs, all, m.Metrics), foreignNotes(jobs, m, lost))
+	m.Notes = slices.Concat(m.Notes, notes(jobs, all, m.Metrics), foreignNotes(jobs, m, lost), failedIOs(own, m.Metrics))
+	m.Input, m.DirectIO = inputOf(jobs), directOf(jobs)
 	if slices.ContainsFunc(jobs, func(j job) bool { return j.clones() > reported(all, j.name) }) {
 		// With group_reporting fio adds the run times of clones, and CPU time over that is
 		// the mean of a clone and not the cores of all.
@@ -62,6 +109,44 @@ func Parse(output []byte) (result.Measurement, error) {
 		}
 	}
 	return m, nil
+}
+
+// rated refuses a document without a rate.
+func rated(clones []*jobOutput, m result.Measurement) error {
+	none := true
+	for _, op := range operations {
+		for _, c := range clones {
+			if d := c.direction(op); d.IOs == 0 && d.IOPS > 0 {
+				return foreign(fmt.Sprintf("the job %s has iops of %ss, but neither their number nor a run time", clip(c.Name), op), "provide the whole document, as fio wrote it")
+			}
+		}
+		if _, ok := m.Metrics[op+".ios"]; !ok {
+			continue
+		}
+		if none = false; m.Metrics[op+".iops"].Value == 0 {
+			return foreign(fmt.Sprintf("fio reports %ss but no run time, so that they have no rate", op), "provide the whole document of a fio that ran for longer than a millisecond")
+		}
+	}
+	if none {
+		return foreign("fio reports no reads, writes or trims", "run it without unified_rw_reporting, and long enough for an I/O to complete")
+	}
+	return nil
+}
+
+// failedIOs notes what failed in a job that went on (continue_on_error), and counts it where
+// it is clear which operation failed.
+func failedIOs(own []foreignJob, metrics result.Metrics) []string {
+	var n uint64
+	for _, j := range own {
+		n += j.Errors
+	}
+	if n == 0 {
+		return nil
+	}
+	if ops := measured(metrics); len(ops) == 1 {
+		metrics.Set(ops[0]+".errors", result.Count, float64(n))
+	}
+	return []string{fmt.Sprintf("%d I/Os failed, and fio went on (continue_on_error)", n)}
 }
 
 // plausible refuses values that no storage has and JSON cannot hold.
@@ -100,49 +185,6 @@ func foreign(message, remedy string) *trial.Failure {
 	return &trial.Failure{Class: reason.InvalidSpec, Message: message, Remedy: remedy}
 }
 
-const remedyFormat = "run fio with --output-format=json+ --output=FILE"
-
-// lastDocument finds the last document by its first key.
-func lastDocument(output []byte) (d *document, messages string, err error) {
-	end := bytes.LastIndex(output, []byte(firstKey))
-	start := bytes.LastIndexByte(output[:max(end, 0)], '{')
-	switch {
-	case end < 0 && (bytes.Contains(output, []byte("Run status group")) || bytes.Contains(output, []byte("clat ("))):
-		return nil, "", foreign("this is fio's human-readable output, which omits most of the results", remedyFormat)
-	case end < 0 && bytes.HasPrefix(bytes.TrimSpace(output), []byte("3;fio-")):
-		return nil, "", foreign("this is fio's terse output, which omits most of the results", remedyFormat)
-	case start < 0 || len(bytes.TrimSpace(output[start+1:end])) > 0:
-		return nil, "", foreign("the file contains no JSON from fio", remedyFormat)
-	}
-	d = &document{}
-	if err := json.NewDecoder(bytes.NewReader(output[start:])).Decode(d); err != nil {
-		return nil, "", foreign(fmt.Sprintf("fio's JSON is incomplete or damaged: %v", err), "let fio run to its end")
-	}
-	before := output[:start]
-	if first := bytes.Index(before, []byte(firstKey)); first >= 0 {
-		before = before[:max(bytes.LastIndexByte(before[:first], '{'), 0)]
-	}
-	return d, clip(clean(before)), nil
-}
-
-// check refuses what is no measurement, or in units that are not known.
-func (d *document) check() error {
-	for _, old := range []string{"fio-1.", "fio-2."} {
-		if strings.HasPrefix(d.Version, old) {
-			return foreign(fmt.Sprintf("%s is too old: its bandwidths and latencies are in other units", clip(d.Version)), "run fio 3 or later")
-		}
-	}
-	if len(d.Jobs) == 0 {
-		return foreign("fio's JSON has no jobs", "run fio without --client: results collected from servers are not supported")
-	}
-	for _, j := range d.Jobs {
-		if j.Error != 0 {
-			return foreign(fmt.Sprintf("the job %s failed: %v", clip(j.Name), syscall.Errno(j.Error)), "fix the job and run it again: results of a failed job do not count")
-		}
-	}
-	return nil
-}
-
 // measureForeign is measure, with fio's own percentiles where there is no histogram
 // and they are those of one clone. lost: of several clones, which cannot be merged.
 func measureForeign(clones []*jobOutput) (metrics result.Metrics, histograms result.Histograms, lost bool) {
@@ -170,6 +212,9 @@ func latenciesOf(op string) map[string]func(*jobOutput) *latency {
 	}
 }
 
+// shownPercentiles are those that have a metric.
+var shownPercentiles = []float64{50, 95, 99, 99.9, 99.99}
+
 // ownPercentiles sets the percentiles that fio computed, if those of one clone are all.
 func ownPercentiles(clones []*jobOutput, name string, pick func(*jobOutput) *latency, metrics result.Metrics) (lost bool) {
 	var own []*latency
@@ -181,10 +226,12 @@ func ownPercentiles(clones []*jobOutput, name string, pick func(*jobOutput) *lat
 	if len(own) != 1 {
 		return len(own) > 1
 	}
-	for p, key := range map[string]string{"p50": "50.000000", "p95": "95.000000", "p99": "99.000000", "p99.9": "99.900000", "p99.99": "99.990000"} {
-		if ns, ok := own[0].Percentiles[key]; ok {
-			metrics.Set(name+"."+p, result.Seconds, ns/1e9)
+	for key, ns := range own[0].Percentiles {
+		p, err := strconv.ParseFloat(key, 64)
+		if err != nil || !slices.Contains(shownPercentiles, p) {
+			continue
 		}
+		metrics.Set(name+".p"+strconv.FormatFloat(p, 'f', -1, 64), result.Seconds, ns/1e9)
 	}
 	return false
 }
@@ -205,35 +252,4 @@ func foreignNotes(jobs []job, m result.Measurement, lost bool) []string {
 		out = append(out, "no job has direct=1: reads may come from memory, and writes may end there")
 	}
 	return out
-}
-
-// jobsOf are the jobs by name, in the order of the output, with the options that fio
-// repeats in it. They are somebody else's, and only read for notes.
-func jobsOf(output []byte, d *document) []job {
-	var extra struct {
-		Global map[string]any `json:"global options"`
-		Jobs   []struct {
-			Options map[string]any `json:"job options"`
-		} `json:"jobs"`
-	}
-	start := bytes.LastIndexByte(output[:max(bytes.LastIndex(output, []byte(firstKey)), 0)], '{')
-	// What cannot be read is not needed: the options only make notes.
-	_ = json.NewDecoder(bytes.NewReader(output[max(start, 0):])).Decode(&extra)
-	var jobs []job
-	for i, o := range d.Jobs {
-		if slices.ContainsFunc(jobs, func(j job) bool { return j.name == o.Name }) {
-			continue
-		}
-		j := job{name: o.Name, options: map[string]string{}}
-		for key, value := range extra.Global {
-			j.options[key] = fmt.Sprint(value)
-		}
-		if i < len(extra.Jobs) {
-			for key, value := range extra.Jobs[i].Options {
-				j.options[key] = fmt.Sprint(value)
-			}
-		}
-		jobs = append(jobs, j)
-	}
-	return jobs
 }

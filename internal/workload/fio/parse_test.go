@@ -1,11 +1,13 @@
 package fio
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
 
 	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/result"
 )
 
 // foreignClone is a clone as fio's json has it: percentiles, and no bins.
@@ -16,13 +18,25 @@ func foreignClone(name string, extra string) string {
 	"sync":{"lat_ns":{"max":5000000,"mean":1000000,"N":999,"percentile":{"99.000000":3000000}}}}`
 }
 
+// parseOne reads a text with one report.
+func parseOne(output []byte) (result.Measurement, error) {
+	reports, err := Parse(output)
+	if err != nil {
+		return result.Measurement{}, err
+	}
+	if len(reports) != 1 {
+		return result.Measurement{}, fmt.Errorf("%d reports", len(reports))
+	}
+	return reports[0].Measurement, nil
+}
+
 func document1(jobs ...string) string {
 	return `{"fio version":"fio-3.36","timestamp":1,"jobs":[` + strings.Join(jobs, ",") + `]}`
 }
 
 func TestOutputOfSomebodyElsesFioIsRead(t *testing.T) {
 	text := "fio: a warning\n" + document1(foreignClone("log", `"job options":{"name":"log","iodepth":"8","ioengine":"psync"},`))
-	m, err := Parse([]byte(text))
+	m, err := parseOne([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +66,7 @@ func TestOutputOfSomebodyElsesFioIsRead(t *testing.T) {
 }
 
 func TestHistogramsOfJSONPlusAreKept(t *testing.T) {
-	m, err := Parse([]byte(document1(clone("a", 0, 1000, 1000, `"1000":990,"64000":10`), clone("a", 0, 1000, 1000, `"1000":1000`))))
+	m, err := parseOne([]byte(document1(clone("a", 0, 1000, 1000, `"1000":990,"64000":10`), clone("a", 0, 1000, 1000, `"1000":1000`))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +82,7 @@ func TestHistogramsOfJSONPlusAreKept(t *testing.T) {
 }
 
 func TestPercentilesOfSeveralClonesAreNotMadeUp(t *testing.T) {
-	m, err := Parse([]byte(document1(foreignClone("a", ""), foreignClone("b", ""))))
+	m, err := parseOne([]byte(document1(foreignClone("a", ""), foreignClone("b", ""))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +100,7 @@ func TestPercentilesOfSeveralClonesAreNotMadeUp(t *testing.T) {
 }
 
 func TestClonesThatAreReportedAsAGroupHaveNoCores(t *testing.T) {
-	m, err := Parse([]byte(document1(foreignClone("a", `"job options":{"numjobs":"4"},`))))
+	m, err := parseOne([]byte(document1(foreignClone("a", `"job options":{"numjobs":"4"},`))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,9 +112,9 @@ func TestClonesThatAreReportedAsAGroupHaveNoCores(t *testing.T) {
 	}
 }
 
-func TestTheLastOfSeveralDocumentsCounts(t *testing.T) {
+func TestTheLastStateOfARunCounts(t *testing.T) {
 	early := document1(clone("a", 0, 10, 100, `"1000":10`))
-	m, err := Parse([]byte("note\n" + early + "\n" + document1(clone("a", 0, 1000, 1000, `"1000":1000`)) + "\nbye\n"))
+	m, err := parseOne([]byte("note\n" + early + "\n" + document1(clone("a", 0, 1000, 1000, `"1000":1000`)) + "\nbye\n"))
 	if err != nil || m.Metrics["read.ios"].Value != 1000 || m.Stderr != "note" {
 		t.Errorf("%v: %+v, said %q", err, m.Metrics["read.ios"], m.Stderr)
 	}
@@ -135,15 +149,17 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"fio version":"fio-3","jobs":[{"write":{"total_ios":1,"runtime":1e-300,"io_bytes":18446744073709551615}}]}`))
 	f.Add([]byte(`"fio version"{`))
 	f.Fuzz(func(t *testing.T, output []byte) {
-		m, err := Parse(output)
+		reports, err := Parse(output)
 		if err != nil {
 			failure(t, err)
 			return
 		}
-		for _, metrics := range allMetrics(m) {
-			for name, v := range metrics {
-				if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) || v.Value < 0 {
-					t.Errorf("%s is %v", name, v.Value)
+		for _, r := range reports {
+			for _, metrics := range allMetrics(r.Measurement) {
+				for name, v := range metrics {
+					if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) || v.Value < 0 {
+						t.Errorf("%s is %v", name, v.Value)
+					}
 				}
 			}
 		}

@@ -67,6 +67,37 @@ func larger(a, b pair) int {
 	return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.record, b.record))
 }
 
+// largest is the size of the largest file.
+func (m matrix) largest() uint64 {
+	var n uint64
+	for _, cells := range m {
+		for at := range cells {
+			n = max(n, at.file)
+		}
+	}
+	return n
+}
+
+// sizes names the sizes of files and records, from the smallest to the largest.
+func (m matrix) sizes() string {
+	var files, records []uint64
+	for _, cells := range m {
+		for at := range cells {
+			files, records = append(files, at.file), append(records, at.record)
+		}
+	}
+	if len(files) == 0 {
+		return ""
+	}
+	span := func(of []uint64) string {
+		if least, most := slices.Min(of), slices.Max(of); least != most {
+			return sizeName(least) + "–" + sizeName(most)
+		}
+		return sizeName(of[0])
+	}
+	return span(files) + " by " + span(records)
+}
+
 // tests adds what all tests together read and wrote at least: each of them goes once through
 // its file. It shows whether the disks took part in it.
 func (m matrix) tests(metrics result.Metrics) {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"storagebench.io/storagebench/internal/printed"
 	"storagebench.io/storagebench/internal/result"
 )
 
@@ -18,42 +19,58 @@ const (
 	maxTables = 10_000
 )
 
-// Table is one run of iozone that a text reports.
+// Table is one run of iozone that a text reports, or one number of processes of its
+// throughput mode.
 type Table struct {
-	// Title is the command line, or the line above the table, or empty.
+	// Title is what the text says about the table, or empty.
 	Title string
+	// Command is the command line; empty: it is not in the text.
+	Command string
+	// Typed is the command that somebody typed, as far as the text shows it.
+	Typed string
 	// Program is iozone, with its version if the text says so.
 	Program string
+	// Settings by which runs are told apart.
+	Settings map[string]string
+	// LargestFile in bytes; 0: unknown.
+	LargestFile uint64
+	// Direct reports O_DIRECT, and Unsynced that writes were not flushed.
+	Direct, Unsynced bool
 	// Measurement of the run: metrics, operations and notes.
 	Measurement result.Measurement
 }
 
 // run is a Table while it is being read.
 type run struct {
-	title, version string
-	// flush, direct and command are what iozone says of its options.
-	flush, direct, command bool
-	cells                  matrix
+	title, version, command string
+	// typed is the command that somebody typed, as far as the text shows it.
+	typed string
+	// flush and direct are what iozone says of its options.
+	flush, direct bool
+	cells         matrix
 	// excel reports that the cells are from a report for spreadsheets, which repeats a
 	// table.
 	excel bool
+	// throughput is read in throughput mode.
+	throughput *throughput
 }
 
 // parser goes through the lines of a text.
 type parser struct {
 	lines []string
 	runs  []*run
-	// read is the first line that belongs to nothing yet.
-	read int
+	// read is the first line that belongs to nothing yet, and top the first line of what
+	// iozone says before its next table; -1: nothing yet.
+	read, top int
+	// cut reports that the last line of the text has no end.
+	cut bool
 }
 
-// quoted is what mail programs put before a line.
-var quoted = regexp.MustCompile(`^(?:>+ ?)+`)
-
 // Parse reads every run of iozone that a text reports, in its order: the table that
-// iozone prints, whichever tests it has, or where there is none the reports of -R. Other
-// lines may stand between them, and the text may be quoted with "> ". Bandwidths are
-// wanted: output in operations per second (-O) or microseconds (-N) is refused.
+// iozone prints, whichever tests it has, or where there is none the reports of -R, or the
+// rates of throughput mode (-t). Other lines may stand between them, and the text may be
+// decorated, as by quotation. Bandwidths are wanted: output in operations per second (-O) or
+// microseconds (-N) is refused.
 func Parse(text []byte) ([]Table, error) {
 	runs, err := parse(text)
 	if err != nil {
@@ -71,10 +88,7 @@ func parse(text []byte) ([]*run, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("iozone: a text of %d MiB is larger than %d MiB", len(text)>>20, maxText>>20)
 	}
-	p := &parser{}
-	for line := range strings.Lines(string(text)) {
-		p.lines = append(p.lines, quoted.ReplaceAllString(strings.TrimRight(line, "\r\n"), ""))
-	}
+	p := &parser{lines: printed.Lines(text), cut: !printed.Ended(text), top: -1}
 	for i := 0; i < len(p.lines); {
 		next, err := p.at(i)
 		if err != nil {
@@ -85,25 +99,38 @@ func parse(text []byte) ([]*run, error) {
 		}
 		i = next
 	}
-	runs := slices.DeleteFunc(p.runs, func(r *run) bool { return len(r.cells) == 0 })
+	runs := slices.DeleteFunc(p.runs, func(r *run) bool { return !r.measured() })
 	if len(runs) == 0 {
-		if strings.Contains(string(text), "Throughput test with") {
-			return nil, errors.New("iozone: the text is from throughput mode, which has no matrix: run iozone without -t")
+		if strings.Contains(string(text), "Throughput") {
+			return nil, errors.New("iozone: the text is from throughput mode, but has no line of \"Children see throughput for …\"")
 		}
 		return nil, errors.New("iozone: the text contains no table of iozone")
 	}
 	return runs, nil
 }
 
+// measured reports whether anything was read of a run.
+func (r *run) measured() bool {
+	return len(r.cells) > 0 || r.throughput != nil && len(r.throughput.metrics) > 0
+}
+
 func (r *run) table() Table {
-	t := Table{Title: r.title, Program: strings.TrimSpace("iozone " + r.version), Measurement: r.cells.measurement()}
-	if !r.command {
+	t := Table{Title: r.title, Command: r.command, Typed: r.typed, Program: strings.TrimSpace("iozone " + r.version), Direct: r.direct}
+	t.Settings = map[string]string{"program": t.Program, "command": r.command}
+	if r.throughput != nil && len(r.throughput.metrics) > 0 {
+		r.throughput.put(&t)
+	} else {
+		t.Measurement, t.LargestFile = r.cells.measurement(), r.cells.largest()
+		t.Settings["sizes"] = r.cells.sizes()
+	}
+	if r.command == "" {
 		return t // who says nothing of options may have used them
 	}
 	t.Measurement.DirectIO = &result.DirectIO{Effective: result.Buffered, Evidence: "iozone says nothing of O_DIRECT"}
 	if r.direct {
 		t.Measurement.DirectIO = &result.DirectIO{Requested: true, Effective: result.DirectUnknown, Evidence: "iozone says that it used O_DIRECT"}
 	} else if !r.flush {
+		t.Unsynced = true
 		t.Measurement.Notes = append(t.Measurement.Notes, noFlush)
 	}
 	return t
@@ -120,10 +147,34 @@ func (p *parser) current() *run {
 	return p.runs[len(p.runs)-1]
 }
 
+// preparing is the run that an option in line i belongs to: one that has measured nothing.
+func (p *parser) preparing(i int) *run {
+	if p.top < 0 {
+		p.top = i
+	}
+	if r := p.current(); !r.measured() {
+		return r
+	}
+	return p.begin()
+}
+
 func (p *parser) begin() *run {
 	r := &run{cells: matrix{}}
 	p.runs = append(p.runs, r)
 	return r
+}
+
+// name gives a run its title: what the text says above line i, or above what iozone said
+// before it.
+func (p *parser) name(r *run, i int) {
+	if p.top >= 0 {
+		i = p.top
+	}
+	if r.title == "" {
+		r.title = printed.TitleOf(p.lines, i, p.read).Text
+	}
+	r.typed = printed.CommandOf(p.lines, i, p.read)
+	p.top = -1
 }
 
 // at reads what begins at line i, and returns the line after it.
@@ -135,29 +186,38 @@ func (p *parser) at(i int) (int, error) {
 	if operation, ok := reports[strings.ToLower(line)]; ok {
 		return p.readReport(operation, i+1)
 	}
-	return i + 1, p.option(line)
+	if ok, err := p.readThroughput(i, line); ok || err != nil {
+		return i + 1, err
+	}
+	return i + 1, p.option(i, line)
 }
 
 var revision = regexp.MustCompile(`^Version \$Revision: *([0-9.]{1,20}) *\$`)
 
 // option reads a line of what iozone says before its table.
-func (p *parser) option(line string) error {
+func (p *parser) option(i int, line string) error {
 	command, isCommand := strings.CutPrefix(line, "Command line used:")
 	switch {
 	case strings.HasPrefix(line, "Iozone: Performance Test of File I/O"):
-		p.begin()
+		p.top = i
+		if r := p.current(); r.measured() || r.command != "" || r.version != "" {
+			p.begin()
+		}
 	case strings.HasPrefix(line, "OPS Mode."), strings.HasPrefix(line, "Microseconds/op Mode."):
 		return fmt.Errorf("%s: only bandwidths are supported: run iozone without -O and -N", clip(line))
-	case strings.HasPrefix(line, "Include fsync in write timing"):
-		p.current().flush = true
+	case strings.HasPrefix(line, "Include fsync in write timing"), strings.HasPrefix(line, "SYNC Mode."):
+		p.preparing(i).flush = true
 	case strings.HasPrefix(line, "O_DIRECT feature enabled"):
-		p.current().direct = true
+		p.preparing(i).direct = true
 	case isCommand:
-		r := p.current()
-		r.command, r.title = true, clip(strings.TrimSpace(command))
+		r := p.preparing(i)
+		if r.command != "" {
+			r = p.begin()
+		}
+		r.command = clip(strings.TrimSpace(command))
 	}
 	if m := revision.FindStringSubmatch(line); m != nil {
-		p.current().version = m[1]
+		p.preparing(i).version = m[1]
 	}
 	return nil
 }
@@ -192,24 +252,28 @@ func newColumns(line string) []int {
 // readTable reads the rows below a header in line i.
 func (p *parser) readTable(ends []int, i int) (int, error) {
 	r := p.current()
-	if len(r.cells) > 0 && !r.excel {
+	if len(r.cells) > 0 && !r.excel || r.throughput != nil {
 		r = p.begin()
 	}
-	if r.title == "" {
-		r.title = p.title(i)
-	}
-	next := i + 1
-	for next < len(p.lines) && strings.TrimSpace(p.lines[next]) == "" {
-		next++
-	}
-	rows := 0
+	p.name(r, i)
+	rows, next := 0, i+1
 	for ; next < len(p.lines); next++ {
+		line := strings.TrimSpace(p.lines[next])
+		if strings.Trim(line, "-=+: ") == "" {
+			continue // blank, or a rule
+		}
 		values, err := rowOf(ends, p.lines[next])
 		if err != nil {
 			return 0, err
 		}
 		if values == nil {
+			if p.cut && next == len(p.lines)-1 && strings.Trim(line, "0123456789 ") == "" {
+				return 0, errCut
+			}
 			break
+		}
+		if p.cut && next == len(p.lines)-1 {
+			return 0, errCut
 		}
 		const kibi = 1024
 		at := pair{values[0] * kibi, values[1] * kibi}
@@ -227,18 +291,7 @@ func (p *parser) readTable(ends []int, i int) (int, error) {
 	return next, nil
 }
 
-// title is the nearest line above a header that says something, but for what iozone says
-// itself.
-func (p *parser) title(header int) string {
-	const above = 5
-	for k := header - 1; k >= max(p.read, header-above, 0); k-- {
-		line := strings.TrimSpace(p.lines[k])
-		if line != "" && !strings.HasPrefix(line, "random") && !strings.HasPrefix(line, "File stride size") {
-			return clip(strings.TrimRight(line, ": "))
-		}
-	}
-	return ""
-}
+var errCut = errors.New("the text ends right behind a number, which may have been cut: end its last line with a line break if it is whole")
 
 // rowOf reads a row: as many numbers as there are columns, 0 where one is blank. Nil
 // without an error: it is another line.
@@ -281,71 +334,4 @@ func nearest(ends []int, end, from int) int {
 		}
 	}
 	return -1
-}
-
-// reports are the headings of what -R adds.
-var reports = map[string]string{
-	`"writer report"`: "write", `"re-writer report"`: "rewrite", `"reader report"`: "read", `"re-reader report"`: "reread",
-	`"random read report"`: "random.read", `"random write report"`: "random.write", `"backward read report"`: "backward.read",
-	`"record rewrite report"`: "record.rewrite", `"stride read report"`: "stride.read", `"fwrite report"`: "fwrite",
-	`"re-fwrite report"`: "frewrite", `"fread report"`: "fread", `"re-fread report"`: "freread",
-}
-
-// readReport reads a report that begins in line i with the record sizes, and has a file
-// size before each row. It repeats the table above it, if there is one.
-func (p *parser) readReport(operation string, i int) (int, error) {
-	r := p.current()
-	if r.excel && r.cells[operation] != nil {
-		r = p.begin() // another run, of which only the reports were kept
-	}
-	repeats := len(r.cells) > 0 && !r.excel
-	r.excel = !repeats
-	if i >= len(p.lines) {
-		return 0, errors.New("a report has no record sizes")
-	}
-	records, ok := numbers(p.lines[i], len(strings.Fields(p.lines[i])))
-	if !ok {
-		return 0, errors.New("a report has no record sizes")
-	}
-	for i++; i < len(p.lines); i++ {
-		row, ok := numbers(p.lines[i], 1)
-		if !ok {
-			break
-		}
-		const kibi = 1024
-		if len(row) > len(records)+1 || row[0] == 0 || slices.Contains(records, 0) {
-			return 0, errors.New("a report has more values than record sizes, or a size of 0")
-		}
-		for k, v := range row[1:] {
-			if v > 0 && !repeats && !r.cells.set(operation, pair{row[0] * kibi, records[k] * kibi}, float64(v)*kibi) {
-				return 0, errors.New("a report appears twice")
-			}
-		}
-		p.read = i + 1
-	}
-	return i, nil
-}
-
-// numbers reads a line of numbers, of which the first so many are in quotes.
-func numbers(line string, inQuotes int) ([]uint64, bool) {
-	const most = 64
-	fields := strings.Fields(line)
-	if len(fields) == 0 || len(fields) > most {
-		return nil, false
-	}
-	var out []uint64
-	for k, field := range fields {
-		if unquoted := strings.Trim(field, `"`); k < inQuotes {
-			if len(unquoted) != len(field)-2 {
-				return nil, false
-			}
-			field = unquoted
-		}
-		v, err := strconv.ParseUint(field, 10, 40)
-		if err != nil {
-			return nil, false
-		}
-		out = append(out, v)
-	}
-	return out, true
 }

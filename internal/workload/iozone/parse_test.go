@@ -43,7 +43,7 @@ func TestTheMatrixOfAutoModeIsRead(t *testing.T) {
 		t.Fatalf("%d tables", len(tables))
 	}
 	table := tables[0]
-	if table.Title != "iozone -a -e -I -n 64m -g 128m -y 64k -q 128k" || table.Program != "iozone 3.489" {
+	if table.Command != "iozone -a -e -I -n 64m -g 128m -y 64k -q 128k" || table.Program != "iozone 3.489" {
 		t.Errorf("%q of %q", table.Title, table.Program)
 	}
 	m := table.Measurement
@@ -76,7 +76,7 @@ func TestColumnsThatAreBlankOrMissingAreNoValues(t *testing.T) {
 		"write.100MiB.1MiB": 360823 * k, "rewrite.100MiB.1MiB": 362512 * k, "random.read.100MiB.1MiB": 378122 * k, "random.write.100MiB.1MiB": 364339 * k,
 		"write": 360823 * k, "rewrite": 362512 * k, "random.read": 378122 * k, "random.write": 364339 * k,
 	})
-	if mail.Title != "./iozone -s 100M -r 1024k -i 0 -i 2" || mail.Measurement.DirectIO.Effective != result.Buffered || !slices.Contains(mail.Measurement.Notes, noFlush) {
+	if mail.Command != "./iozone -s 100M -r 1024k -i 0 -i 2" || mail.Measurement.DirectIO.Effective != result.Buffered || !slices.Contains(mail.Measurement.Notes, noFlush) {
 		t.Errorf("%+v", mail)
 	}
 	wantMetrics(t, "old", old.Measurement.Metrics, map[string]float64{
@@ -127,7 +127,9 @@ func TestTextThatIsNoMatrixOfBandwidthsSaysWhy(t *testing.T) {
 	const head = "              kB  reclen    write  rewrite    read    reread\n"
 	for name, c := range map[string]struct{ text, want string }{
 		"nothing":               {"", "the text contains no table of iozone"},
-		"throughput mode":       {"\tThroughput test with 4 processes\n\tChildren see throughput for  4 readers = 18427.04 kB/sec\n", "run iozone without -t"},
+		"throughput cut short":  {"\tThroughput test with 4 processes\n\tEach process writes a 1024 kByte file in 4 kByte records\n", "has no line of"},
+		"throughput of calls":   {"\tThroughput test with 4 processes\n\tChildren see throughput for  4 readers = 18427.04 ops/sec\n", "without -O and -N"},
+		"an unknown test":       {"\tThroughput test with 4 processes\n\tChildren see throughput for  4 jugglers = 18427.04 kB/sec\n", "not a test of iozone"},
 		"operations":            {"\tOPS Mode. Output is in operations per second.\n" + head + "1024 4 1 2 3 4\n", "without -O and -N"},
 		"microseconds":          {"\tMicroseconds/op Mode. Output is in microseconds per operation.\n", "without -O and -N"},
 		"a header alone":        {head + "\niozone test complete.\n", "has no rows"},

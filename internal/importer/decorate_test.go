@@ -1,0 +1,236 @@
+package importer
+
+import (
+	"encoding/binary"
+	"fmt"
+	"html"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf16"
+)
+
+// eachLine decorates the lines of a text one by one.
+func eachLine(decorate func(i int, line string) string) func(string) string {
+	return func(text string) string {
+		var b strings.Builder
+		i := 0
+		for line := range strings.Lines(text) {
+			b.WriteString(decorate(i, strings.TrimRight(line, "\r\n")) + "\n")
+			i++
+		}
+		return b.String()
+	}
+}
+
+func prefixed(mark string) func(string) string {
+	return eachLine(func(_ int, line string) string { return strings.TrimRight(mark+line, " ") })
+}
+
+func in16(order binary.ByteOrder, mark string) func(string) string {
+	return func(text string) string {
+		var out []byte
+		for _, unit := range utf16.Encode([]rune(mark + text)) {
+			b := make([]byte, 2)
+			order.PutUint16(b, unit)
+			out = append(out, b...)
+		}
+		return string(out)
+	}
+}
+
+// decorations are what happens to texts on their way.
+var decorations = map[string]func(string) string{
+	"as it is":           func(s string) string { return s },
+	"quoted":             prefixed("> "),
+	"quoted twice":       prefixed("> > "),
+	"quoted tightly":     prefixed(">> "),
+	"in a fence":         func(s string) string { return "```text\n" + s + "```\n" },
+	"indented":           prefixed("    "),
+	"CRLF":               func(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n") },
+	"CR":                 func(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r") },
+	"a mark":             func(s string) string { return "\ufeff" + s },
+	"UTF-16LE":           in16(binary.LittleEndian, "\ufeff"),
+	"UTF-16BE":           in16(binary.BigEndian, "\ufeff"),
+	"UTF-16 unmarked":    in16(binary.LittleEndian, ""),
+	"prompts":            func(s string) string { return "[root@box ~]# cat it\n" + s + "[root@box ~]# exit\n" },
+	"times":              func(s string) string { return s + "\nreal\t0m54.1s\nuser\t0m1.0s\nsys\t0m54.0s\n" },
+	"a page":             func(s string) string { return "<html><body><pre>" + html.EscapeString(s) + "</pre></body></html>\n" },
+	"entities":           html.EscapeString,
+	"colours":            eachLine(func(i int, line string) string { return fmt.Sprintf("\x1b[%dm%s\x1b[0m", 31+i%7, line) }),
+	"no-break spaces":    func(s string) string { return strings.ReplaceAll(s, "  ", "\u00a0 ") },
+	"Latin-1":            func(s string) string { return "caf\xe9\n\n" + s },
+	"blank lines":        eachLine(func(_ int, line string) string { return line + "\n" }),
+	"trailing blanks":    eachLine(func(_ int, line string) string { return line + "   " }),
+	"tabs":               eachLine(func(_ int, line string) string { return tabbed(line) }),
+	"logs of containers": prefixed("2024-05-01T10:00:00.123456789Z stdout F "),
+	"logs with times":    prefixed("[2024-05-01 10:00:00] "),
+	"docker compose":     prefixed("bench-1  | "),
+	"comments":           prefixed("// "),
+	"hashes":             prefixed("#   "),
+	"bars":               eachLine(func(_ int, line string) string { return "| " + line + " |" }),
+	"boxes":              eachLine(func(_ int, line string) string { return "│ " + line + " │" }),
+	"a board":            func(s string) string { return "[CODE]" + s + "[/CODE]\n" },
+	"a mail": func(s string) string {
+		return "Hello,\n\nhere is what I have got.\n\n" + prefixed("> ")(s) + "\nRegards,\nme\n"
+	},
+	"prose": func(s string) string {
+		return "I ran this on the new machine, and it was\nfaster than expected:\n\n" + s + "\nWhat do you think?\n"
+	},
+}
+
+// tabbed writes blanks as tabs, like the program unexpand.
+func tabbed(line string) string {
+	const stop = 8
+	var b strings.Builder
+	for len(line) >= stop && strings.Trim(line[:stop], " ") == "" {
+		b.WriteString("\t")
+		line = line[stop:]
+	}
+	return b.String() + line
+}
+
+// numbers counts what the tables of a text say, before repeats are pooled: metric and value.
+func numbers(tables []table) map[string]int {
+	out := map[string]int{}
+	for _, t := range tables {
+		for name, m := range t.measurement.Metrics {
+			out[fmt.Sprintf("%s=%.12g", name, m.Value)]++
+		}
+		for _, p := range t.measurement.Parts {
+			for name, m := range p.Metrics {
+				out[fmt.Sprintf("%s: %s=%.12g", p.Name, name, m.Value)]++
+			}
+		}
+	}
+	return out
+}
+
+func readText(tool, name, text string) ([]table, error) {
+	for _, p := range parsers() {
+		if p.tool == tool {
+			tables, _, err := p.read(File{Name: name, Content: []byte(text)})
+			return tables, err
+		}
+	}
+	return nil, fmt.Errorf("no parser for %s", tool)
+}
+
+// plainTexts returns the texts that are read and are UTF-8, by name.
+func plainTexts(t testing.TB) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for name, content := range corpusFiles(t) {
+		if _, err := readText(toolOf(name), name, string(content)); err == nil && !strings.Contains(string(content), "\x00") {
+			out[name] = string(content)
+		}
+	}
+	return out
+}
+
+// Whatever is put around a text, each of its numbers is read, and no other; or the text is
+// refused.
+func TestADecoratedTextHasTheSameNumbersOrIsRefused(t *testing.T) {
+	texts, refused := plainTexts(t), map[string]int{}
+	for name, text := range texts {
+		plain, err := readText(toolOf(name), name, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := numbers(plain)
+		for how, decorate := range decorations {
+			got, err := readText(toolOf(name), name, decorate(text))
+			if err != nil {
+				clearly(t, name, err)
+				refused[how]++
+				continue
+			}
+			if !maps.Equal(want, numbers(got)) || len(got) != len(plain) {
+				t.Errorf("%s, %s: %d tables, want %d:\n%s", name, how, len(got), len(plain), difference(want, numbers(got)))
+			}
+		}
+	}
+	const tolerable = 10 // percent
+	for how, n := range refused {
+		t.Logf("%s: %d of %d texts are refused", how, n, len(texts))
+		if n*100 > tolerable*len(texts) {
+			t.Errorf("%s: %d of %d texts are refused", how, n, len(texts))
+		}
+	}
+}
+
+// difference lists some of what one has and the other has not.
+func difference(want, got map[string]int) string {
+	var lines []string
+	for _, number := range slices.Sorted(maps.Keys(want)) {
+		if got[number] != want[number] {
+			lines = append(lines, fmt.Sprintf("want %d × %s, got %d", want[number], number, got[number]))
+		}
+	}
+	for _, number := range slices.Sorted(maps.Keys(got)) {
+		if want[number] == 0 {
+			lines = append(lines, "not expected: "+number)
+		}
+	}
+	const most = 6
+	return strings.Join(lines[:min(most, len(lines))], "\n")
+}
+
+// Two texts in one file have the numbers of both.
+func TestTextsThatArePutTogetherHaveTheNumbersOfBoth(t *testing.T) {
+	texts := plainTexts(t)
+	names := slices.Sorted(maps.Keys(texts))
+	for i, first := range names {
+		second := names[(i+1)%len(names)]
+		if toolOf(first) != toolOf(second) || strings.Contains(first+second, "status-interval") {
+			continue
+		}
+		for how, between := range map[string]string{"at once": "", "a line": "\n", "an ellipsis": "\n...\n\n", "prompts": "$ cat other\n"} {
+			a, _ := readText(toolOf(first), first, texts[first])
+			b, _ := readText(toolOf(second), second, texts[second])
+			both, err := readText(toolOf(first), first, texts[first]+between+texts[second])
+			if err != nil {
+				clearly(t, first, err)
+				t.Logf("%s and %s, %s: %v", first, second, how, err)
+				continue
+			}
+			if want, got := numbers(slices.Concat(a, b)), numbers(both); !maps.Equal(want, got) {
+				t.Errorf("%s and %s, %s:\n%s", first, second, how, difference(want, got))
+			}
+		}
+	}
+}
+
+// A text that was cut has no number that the whole text does not have.
+func TestATextThatWasCutHasNoOtherNumbers(t *testing.T) {
+	for name, text := range plainTexts(t) {
+		if strings.Contains(name, "status-interval") {
+			continue // an earlier state is a whole document
+		}
+		whole, err := readText(toolOf(name), name, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := numbers(whole)
+		const steps = 150
+		for end := 1; end < len(text); end += 1 + len(text)/steps {
+			tables, err := readText(toolOf(name), name, text[:end])
+			if err != nil {
+				clearly(t, name, err)
+				continue
+			}
+			for number := range numbers(tables) {
+				if want[number] == 0 && !ofLargest(number, name) {
+					t.Errorf("%s cut at %d of %d: %s", name, end, len(text), number)
+				}
+			}
+		}
+	}
+}
+
+// ofLargest reports whether a number of iozone's is that of the largest file in the text, which
+// is another one in a shorter text.
+func ofLargest(number, name string) bool {
+	return toolOf(name) == "iozone" && !strings.Contains(number, "iB.")
+}

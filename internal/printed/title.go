@@ -1,0 +1,175 @@
+package printed
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// Title is what a text says about a report.
+type Title struct {
+	Text string
+	// Heading reports that it is a heading, such as one of Markdown, and no other line.
+	Heading bool
+	// Colon reports that it ends with a colon, and so announces what follows.
+	Colon bool
+}
+
+const (
+	// maxTitle and maxWords bound a line that is a title and no sentence.
+	maxTitle, maxWords = 80, 12
+	// above is how many lines that say something may stand between a title that is no
+	// heading and its report.
+	above = 6
+)
+
+// TitleOf returns the title of the report that begins in line i: the nearest heading from
+// line floor on, or a short line of its own. Empty: there is none.
+func TitleOf(lines []string, i, floor int) Title {
+	i = min(i, len(lines))
+	own := shortLine(lines, i, floor)
+	if strings.HasSuffix(own, ":") {
+		return Title{Text: trimmed(own), Colon: true}
+	}
+	for k := i - 1; k >= max(floor, 0); k-- {
+		if text, ok := headingIn(lines, k, floor); ok {
+			return Title{Text: text, Heading: true}
+		}
+	}
+	return Title{Text: trimmed(own)}
+}
+
+var typed = regexp.MustCompile(`(?:^|[\s/$#%>])(?:fio|bonnie(?:\+\+)?|iozone|postmark)[\s<].*[-<].*$`)
+
+// CommandOf returns the line, between line floor and line i, in which somebody typed the
+// command whose report begins in line i, as far as the text shows it.
+func CommandOf(lines []string, i, floor int) string {
+	const most = 200
+	for k := min(i, len(lines)) - 1; k >= max(floor, 0); k-- {
+		if line := strings.TrimSpace(lines[k]); len(line) <= most && typed.MatchString(line) && !strings.HasPrefix(line, "Command line") {
+			return line
+		}
+	}
+	return ""
+}
+
+// shortLine is the nearest line above line i, if it is short and no part of a paragraph.
+func shortLine(lines []string, i, floor int) string {
+	said := 0
+	for k := i - 1; k >= max(floor, 0) && said < above; k-- {
+		line := strings.TrimSpace(lines[k])
+		if noise(line) || noise(markdown.ReplaceAllString(line, "$1")) {
+			continue
+		}
+		if _, ok := headingIn(lines, k, floor); ok {
+			return ""
+		}
+		above := ""
+		if k > floor {
+			above = strings.TrimSpace(lines[k-1])
+		}
+		if said++; sentence(line) || !noise(above) || prompt.MatchString(above) || command.MatchString(above) {
+			return "" // a paragraph, or what a command printed
+		}
+		return line
+	}
+	return ""
+}
+
+var (
+	markdown = regexp.MustCompile(`^#{1,6} +(.*?)[ #]*$`)
+	strong   = regexp.MustCompile(`^(?:\*\*|__)([^*_].*?)(?:\*\*|__):?$`)
+	framed   = regexp.MustCompile(`^(?:={2,}|-{2,}|\*{2,}|#{2,}|~{2,}) *([^=*#~-].*?) *(?:={2,}|-{2,}|\*{2,}|#{2,}|~{2,})$`)
+	bracket  = regexp.MustCompile(`(?i)^\[(?:b|h\d?|size[^\]]*)\](.+?)\[/(?:b|h\d?|size)\]:?$`)
+	ruler    = regexp.MustCompile(`^(?:={3,}|-{3,}|~{3,})$`)
+)
+
+// headingIn returns the heading in line k, if there is one.
+func headingIn(lines []string, k, floor int) (string, bool) {
+	line := strings.TrimSpace(lines[k])
+	if m := markdown.FindStringSubmatch(line); m != nil {
+		return checked(m[1])
+	}
+	for _, pattern := range []*regexp.Regexp{strong, framed, bracket} {
+		if m := pattern.FindStringSubmatch(line); m != nil {
+			return checked(m[1])
+		}
+	}
+	if k+1 < len(lines) && ruler.MatchString(strings.TrimSpace(lines[k+1])) && !sentence(line) && (k == floor || k > 0 && strings.TrimSpace(lines[k-1]) == "") {
+		return checked(line)
+	}
+	return "", false
+}
+
+// checked refuses headings that name nothing, and the commands of root, whose prompt is #.
+func checked(text string) (string, bool) {
+	text = trimmed(text)
+	if text == "" || noise(text) || command.MatchString(text) || len(text) > 2*maxTitle {
+		return "", false
+	}
+	return text, true
+}
+
+func trimmed(s string) string {
+	s = strings.TrimSpace(strings.Trim(strings.TrimSpace(s), ":*_`#="))
+	const most = 80
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+var (
+	prompt = regexp.MustCompile(`^(?:\[?[\w.-]+@[\w.-]+[^$#%>]{0,80}[$#%>]|(?:\(\w+\) ?)?[\w.~/:-]{0,40}[$%>]|[\w.-]{1,40}[:~/][\w.~/-]{0,40}[$#%]|\w[\w.-]{0,30}#|PS [A-Z]:[^>]*>|[A-Z]:\\[^>]*>)(?: |$)|^pm>`)
+	// command is what people type to measure, or around it.
+	command = regexp.MustCompile(`^(?:\$ |# |% )?(?:cat .*|(?:sudo|time|nice|ptime|taskset|ionice|numactl|chrt|env|for|while|do|done|cd|ls|df|mount|umount|mkdir|mkfs\S*|rm|echo|zpool (?:iostat|status|create|destroy|list|get|set)|zfs (?:set|get|create|list|destroy)|dd|fio|bonnie(?:\+\+)?|iozone|postmark|kubectl|docker|exit|free|lsblk|hdparm|smartctl|uname)\b(?: .*[-/=;|&].*|$| <.*| >.*)|(?:\./|/\w)\S*(?: |$)|\S+ (?:-\w|--\w).*)`)
+	times   = regexp.MustCompile(`(?i)^(?:(?:real|user|sys)\b[\s:]*[\d.]+.*|[\d.]+ +(?:real|user|sys)\b.*|[\d.:]+(?:user|system|elapsed)\b.*|\d+inputs\+\d+outputs.*|.*pagefaults.*swaps.*|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d.*|run began:.*|\d{1,2}:\d\d(?::\d\d)?.*|date:.*)$`)
+	// progress is what the tools print while they run.
+	progress = regexp.MustCompile(`(?i)^(?:(?:writing|rewriting|reading)(?: with | a byte| intelligently|\.\.)|seeker \d|seeking\b|start '?em|creat(?:e|ing) files|stat files|delet(?:e|ing) files|performing transactions|creating subdirectories|deleting subdirectories|using uid|file '.*', size|wait(?:ing)?\b|done\b|bonnie:|iozone test complete|iozone:|jobs: |starting \d|fio[-:]|postmark v|reading configuration|laying out|run status group|disk stats).*`)
+	generic  = regexp.MustCompile(`(?i)^(?:code|quote|results?|outputs?|spoiler|example|bash|shell|sh|text|txt|json|plain|plaintext|console|terminal|logs?|select all|copy|view raw|(?:fio|bonnie(?:\+\+)?|iozone|postmark)(?: (?:results?|outputs?|benchmarks?|tests?))?|benchmarks?|expand|\[/?(?:code|quote|spoiler|pre|b)[^\]]*\])[:\s]*$`)
+	own      = regexp.MustCompile(`^(?:Version|Machine|Concurrency|Name:Size|Latency|format_version|Contributors|Build|Compiled|Include|Command line used|Output is|Time Resolution|Processor cache|File stride|Record Size|File size set|Auto Mode|O_DIRECT|Time:|Files:|Data:|random|KB|kB|Iozone)\b|-Per Ch|Sequential (?:Output|Create|Input)|/sec %CP|reclen`)
+	opening  = regexp.MustCompile(`(?i)^(?:i|i'm|i've|i'd|we|we've|here|here's|heres|this|these|that|those|and|then|now|so|but|ok|okay|well|below|it|its|it's|let|let's|hi|hello|hey|thanks|thank|note|edit|update|finally|also|again|my|your|you|as|if|when|however|there|what|why|how|running|ran|doing)\b`)
+)
+
+// attribution stands above what somebody quotes.
+var attribution = regexp.MustCompile(`(?i)\b(?:wrote|said|schrieb|writes|posted|reported)\b[ :]*$`)
+
+// noise reports whether a line says nothing about what was measured: it is blank, a rule, a
+// fence, an ellipsis, a prompt with its command, progress, a time, or the tool's own.
+func noise(line string) bool {
+	letters, digits, all := 0, 0, 0
+	for _, r := range line {
+		switch {
+		case unicode.IsLetter(r):
+			letters++
+		case unicode.IsDigit(r):
+			digits++
+		}
+		if !unicode.IsSpace(r) {
+			all++
+		}
+	}
+	if letters == 0 || digits*2 > all {
+		return true
+	}
+	if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") || strings.HasPrefix(line, "...") || strings.HasSuffix(line, "...") || strings.HasPrefix(line, "…") || strings.Contains(line, "...done") {
+		return true
+	}
+	if strings.HasPrefix(line, "{") || strings.HasPrefix(line, "}") || strings.HasPrefix(line, `"`) && strings.Contains(line, `" :`) || strings.Count(line, ",") >= 10 {
+		return true
+	}
+	for _, pattern := range []*regexp.Regexp{prompt, command, times, progress, generic, own} {
+		if pattern.MatchString(line) {
+			return true
+		}
+	}
+	return false
+}
+
+// sentence reports whether a line is one, and no title.
+func sentence(line string) bool {
+	if attribution.MatchString(line) || len(line) > maxTitle || len(strings.Fields(line)) > maxWords || opening.MatchString(line) {
+		return true
+	}
+	return strings.ContainsRune(".,;!?", rune(line[len(line)-1]))
+}

@@ -1,0 +1,358 @@
+package fio
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+
+	"storagebench.io/storagebench/internal/printed"
+	"storagebench.io/storagebench/internal/result"
+)
+
+// firstKey is in each of fio's documents, mostly at its beginning.
+const firstKey = `"fio version"`
+
+const remedyFormat = "run fio with --output-format=json+ --output=FILE"
+
+// maxDocuments bounds what is read of a file.
+const maxDocuments = 10_000
+
+// allClients is the job in which fio adds up what its clients sent.
+const allClients = "All clients"
+
+// foreignDocument is a document of somebody else's fio.
+type foreignDocument struct {
+	Version   string         `json:"fio version"`
+	Time      float64        `json:"timestamp"`    // seconds
+	TimeMilli float64        `json:"timestamp_ms"` // milliseconds
+	Global    map[string]any `json:"global options"`
+	Jobs      []foreignJob   `json:"jobs"`
+	// Clients are the jobs of a fio that ran with --client, and their sum.
+	Clients []foreignJob `json:"client_stats"`
+}
+
+func (d *foreignDocument) all() []foreignJob { return slices.Concat(d.Jobs, d.Clients) }
+
+// foreignJob is a clone with what is only read of somebody else's.
+type foreignJob struct {
+	jobOutput
+	rest
+}
+
+type rest struct {
+	Options map[string]any `json:"job options"`
+	Host    string         `json:"hostname"`
+	Start   float64        `json:"job_start"` // milliseconds since 1970
+	Errors  uint64         `json:"total_err"`
+}
+
+// UnmarshalJSON reads both halves.
+func (j *foreignJob) UnmarshalJSON(text []byte) error {
+	return errors.Join(json.Unmarshal(text, &j.jobOutput), json.Unmarshal(text, &j.rest))
+}
+
+func (j *foreignJob) machine() string {
+	if j.Host == "" && j.Name == allClients {
+		return allClients
+	}
+	return clip(j.Host)
+}
+
+// machinesOf returns the machines of jobs in their order.
+func machinesOf(jobs []foreignJob) []string {
+	var names []string
+	for i := range jobs {
+		if name := jobs[i].machine(); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// foundDocument is a document in a text.
+type foundDocument struct {
+	foreignDocument
+	// before is the text between it and the document before it.
+	before []byte
+	// states is how many earlier states of the same run were left out.
+	states int
+}
+
+// announced is how a document says that it is one, also where it was decorated.
+var announced = regexp.MustCompile(`fio version(?:"|”|&quot;|&#34;|&#x22;)\s*:`)
+
+// findAll returns all documents of a text, and undoes what copying did to them if need be.
+func findAll(output []byte) ([]*foundDocument, error) {
+	all := len(announced.FindAllIndex(output, -1))
+	found, err := find(output)
+	if err != nil || len(found) < all {
+		repaired := repair(output)
+		if again, e := find(repaired); e == nil && len(again) >= len(found) {
+			found, err = again, nil
+			all = max(all, len(announced.FindAllIndex(repaired, -1)))
+		}
+	}
+	if err == nil && len(found) < all {
+		err = foreign(fmt.Sprintf("only %d of %d documents of fio can be read: the others are incomplete or damaged", len(found), all), "provide each of them as fio wrote it")
+	}
+	return found, err
+}
+
+// find returns all documents of a text. One that is damaged is an error, and none as well.
+func find(output []byte) ([]*foundDocument, error) {
+	var found []*foundDocument
+	// What cannot be read is read again from the next brace on: a budget bounds how often.
+	budget := 16*len(output) + 1<<20
+	end, broken := 0, error(nil)
+	for at := 0; budget > 0; {
+		i := bytes.IndexByte(output[at:], '{')
+		if i < 0 {
+			break
+		}
+		at += i
+		f := &foundDocument{before: output[end:at]}
+		decoder := json.NewDecoder(bytes.NewReader(output[at:]))
+		err := decoder.Decode(&f.foreignDocument)
+		length := int(decoder.InputOffset())
+		switch {
+		case err == nil && f.Version != "":
+			if found = append(found, f); len(found) > maxDocuments {
+				return nil, foreign(fmt.Sprintf("the file has more than %d documents of fio", maxDocuments), "import fewer of them at a time")
+			}
+			at += length
+			end = at
+			continue
+		case err == nil && !bytes.Contains(output[at:at+length], []byte(firstKey)):
+			at += length // JSON of something else
+			continue
+		case err != nil && beginsDocument(output[at:]):
+			broken = cmp.Or(broken, err)
+		}
+		budget -= max(length, scanned(err, len(output)-at))
+		at++
+	}
+	keys := bytes.Count(output, []byte(firstKey))
+	switch {
+	case broken != nil && keys > len(found):
+		return nil, foreign(fmt.Sprintf("fio's JSON is incomplete or damaged: %v", clip(broken.Error())), "let fio run to its end, and provide the whole of its output")
+	case len(found) > 0:
+		return found, nil
+	}
+	return nil, notJSON(output)
+}
+
+// scanned is how much of a text was read until an error.
+func scanned(err error, all int) int {
+	if s, ok := errors.AsType[*json.SyntaxError](err); ok && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return int(s.Offset)
+	}
+	return all
+}
+
+// beginsDocument reports whether a brace may begin a document of fio's.
+func beginsDocument(text []byte) bool {
+	return bytes.HasPrefix(bytes.TrimSpace(text[1:]), []byte(`"`)) && bytes.Contains(text, []byte(firstKey))
+}
+
+var (
+	terse = regexp.MustCompile(`(?m)^[ \t>]*(?:[2345];fio-\d|2;[^;\n]{1,100};\d+;\d+;\d+;\d+)`)
+	human = regexp.MustCompile(`Run status group|clat \(|(?:read|write|trim)\s*: (?:IOPS=|io=)`)
+)
+
+// notJSON says what a text without a document is.
+func notJSON(output []byte) error {
+	switch {
+	case terse.Match(output):
+		return foreign("this is fio's terse output (minimal), which omits most of the results", remedyFormat)
+	case human.Match(output):
+		return foreign("this is fio's human-readable output, which omits most of the results", remedyFormat)
+	}
+	return foreign("the file contains no JSON from fio", remedyFormat)
+}
+
+// noNumber is how fio prints what it divided by nothing.
+var noNumber = regexp.MustCompile(`(?i)([:\[,]\s*)[-+]?(?:nan|inf|infinity)\b`)
+
+// repair undoes what copying does to a document, and replaces what is no JSON number.
+func repair(output []byte) []byte {
+	text := strings.Join(printed.Lines(output), "\n")
+	text = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`).Replace(text)
+	return []byte(noNumber.ReplaceAllString(text, "${1}null"))
+}
+
+// saidBefore is what fio, or somebody else, printed before a document.
+func saidBefore(before []byte) string { return clip(clean(before)) }
+
+// titleIn is the heading of a document.
+func titleIn(before []byte) string {
+	lines := printed.Lines(before)
+	if t := printed.TitleOf(lines, len(lines), 0); t.Heading || t.Colon {
+		return t.Text
+	}
+	return ""
+}
+
+// stateOf reports whether a document is an earlier state of the same run: --status-interval
+// prints the sums so far. Jobs that began at another time are those of another run. Where fio
+// does not say when they began, run time and clock must have gone on together.
+func (f *foundDocument) stateOf(next *foundDocument) bool {
+	a, b := f.all(), next.all()
+	if len(a) == 0 || len(a) > len(b) || f.Version != next.Version {
+		return false
+	}
+	grown := 0.0
+	for i := range a {
+		if a[i].Name != b[i].Name || a[i].Group != b[i].Group || a[i].Host != b[i].Host || a[i].Start != b[i].Start || !maps.Equal(texts(a[i].Options), texts(b[i].Options)) {
+			return false
+		}
+		for _, op := range operations {
+			x, y := a[i].direction(op), b[i].direction(op)
+			if x.IOs > y.IOs || x.Bytes > y.Bytes || x.Runtime > y.Runtime {
+				return false
+			}
+			grown = max(grown, y.Runtime-x.Runtime)
+		}
+	}
+	if a[0].Start > 0 || len(a) == len(b) && grown == 0 && f.Time > 0 && f.Time == next.Time { // or the same twice
+		return true
+	}
+	if f.Time == 0 || next.Time == 0 {
+		return false
+	}
+	const slack, milli = 1500, 1000
+	passed := (next.Time - f.Time) * milli
+	if f.TimeMilli > 0 && next.TimeMilli > 0 {
+		passed = next.TimeMilli - f.TimeMilli
+	}
+	return grown > 0 && math.Abs(passed-grown) <= slack
+}
+
+func texts(options map[string]any) map[string]string {
+	out := map[string]string{}
+	for name, value := range options {
+		out[name] = fmt.Sprint(value)
+	}
+	return out
+}
+
+// check refuses what is no measurement, or in units that are not known.
+func (f *foundDocument) check() error {
+	for _, old := range []string{"fio-1.", "fio-2."} {
+		if strings.HasPrefix(f.Version, old) {
+			return foreign(fmt.Sprintf("%s is too old: its bandwidths and latencies are in other units", clip(f.Version)), "run fio 3 or later")
+		}
+	}
+	all := f.all()
+	if len(all) == 0 {
+		return foreign("fio's JSON has no jobs", "let fio run to its end; with --client, provide the output of the fio that collected the results")
+	}
+	for i := range all {
+		if j := &all[i]; j.Error != 0 {
+			return foreign(fmt.Sprintf("the job %s failed with %s", clip(j.Name), errorOf(j, f.before)), "fix the job and run it again: results of a failed job do not count")
+		}
+	}
+	return nil
+}
+
+// linuxEngines are those that only Linux has.
+var linuxEngines = []string{"libaio", "io_uring", "io_uring_cmd", "sg", "pvsync2", "splice", "e4defrag", "falloc"}
+
+// errorOf names the error of a job. Only the first numbers mean the same on all systems,
+// but for EAGAIN and EDEADLK; fio may have printed the text.
+func errorOf(j *foreignJob, before []byte) string {
+	const common = 34 // ERANGE
+	number := fmt.Sprintf("error %d", j.Error)
+	text := regexp.MustCompile(fmt.Sprintf(`err=%d/[^\n]{0,300}error=([^\n]{1,80})`, j.Error))
+	if m := text.FindSubmatch(before); m != nil {
+		return number + ": " + clip(clean(m[1]))
+	}
+	if j.Error > 0 && (j.Error <= common && j.Error != int(syscall.EAGAIN) || slices.Contains(linuxEngines, fmt.Sprint(j.Options["ioengine"]))) {
+		return fmt.Sprintf("%s: %v", number, syscall.Errno(j.Error))
+	}
+	return number + " of its operating system"
+}
+
+// jobsOf are the jobs by name, in the order of the output, with the options that fio
+// repeats in it. They are somebody else's, and only read.
+func jobsOf(own []foreignJob, global map[string]any) []job {
+	var jobs []job
+	for i := range own {
+		if slices.ContainsFunc(jobs, func(j job) bool { return j.name == own[i].Name }) {
+			continue
+		}
+		j := job{name: own[i].Name, options: texts(global)}
+		maps.Copy(j.options, texts(own[i].Options))
+		jobs = append(jobs, j)
+	}
+	return jobs
+}
+
+// incidental are options that do not change what is measured.
+var incidental = regexp.MustCompile(`^(?:name|description|randseed|output.*|write_\w+_log|log_\w+|per_job_logs|status-interval|eta.*|new_group|group_reporting)$`)
+
+// settingsOf are the options by which runs are told apart.
+func settingsOf(own []foreignJob, global map[string]any) map[string]string {
+	out := map[string]string{}
+	jobs := jobsOf(own, global)
+	for _, j := range jobs {
+		prefix := ""
+		if len(jobs) > 1 {
+			prefix = j.name + "."
+			out[prefix+"job"] = j.name
+		} else {
+			out["job"] = j.name
+		}
+		for name, value := range j.options {
+			if !incidental.MatchString(name) {
+				out[prefix+name] = value
+			}
+		}
+	}
+	return out
+}
+
+// inputOf writes the jobs' options as a job file; empty if they are not known.
+func inputOf(jobs []job) string {
+	var b strings.Builder
+	for _, j := range jobs {
+		if len(j.options) == 0 {
+			return ""
+		}
+		fmt.Fprintf(&b, "[%s]\n", strings.ReplaceAll(clip(j.name), "\n", " "))
+		for _, name := range slices.Sorted(maps.Keys(j.options)) {
+			if line := name + "=" + j.options[name]; !strings.ContainsAny(line, "\r\n") {
+				b.WriteString(line + "\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+// directOf is what the options say of direct I/O; nil if they are not known or differ.
+func directOf(jobs []job) *result.DirectIO {
+	direct := 0
+	for _, j := range jobs {
+		if len(j.options) == 0 {
+			return nil
+		}
+		if j.direct() {
+			direct++
+		}
+	}
+	switch direct {
+	case 0:
+		return &result.DirectIO{Effective: result.Buffered, Evidence: "no job has direct=1"}
+	case len(jobs):
+		return &result.DirectIO{Requested: true, Effective: result.DirectUnknown, Evidence: "all jobs have direct=1"}
+	}
+	return nil
+}

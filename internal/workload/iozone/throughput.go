@@ -1,0 +1,129 @@
+package iozone
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"storagebench.io/storagebench/internal/result"
+)
+
+// throughput is what iozone measures with several processes (-t).
+type throughput struct {
+	// processes, and what each of them does, in KiB.
+	processes, file, record uint64
+	metrics                 result.Metrics
+	operations              []string
+}
+
+var (
+	throughputTest = regexp.MustCompile(`^Throughput test with (\d{1,6}) (process|thread)`)
+	eachWrites     = regexp.MustCompile(`(?i)^Each (?:process|thread) writes a (\d{1,15}) k(?:B|bytes?) file in (\d{1,12}) k(?:B|bytes?) records`)
+	seen           = regexp.MustCompile(`^(Children see|Parent sees) throughput for\s+(\d{1,6}) ([a-z][a-z -]*?)\s*=(.*)$`)
+	inKilobytes    = regexp.MustCompile(`(?i)^\s*(\d{1,15}(?:\.\d{1,4})?) k(?:B|bytes?)/sec$`)
+)
+
+// throughputs are the tests by the names that iozone gives to their processes.
+var throughputs = map[string]string{
+	"initial writers": "write", "rewriters": "rewrite", "readers": "read", "re-readers": "reread",
+	"reverse readers": "backward.read", "stride readers": "stride.read", "random readers": "random.read",
+	"mixed workload": "mixed", "random writers": "random.write", "pwrite writers": "pwrite", "pread readers": "pread",
+	"fwriters": "fwrite", "freaders": "fread", "refwriters": "frewrite", "refreaders": "freread", "re-fwriters": "frewrite", "re-freaders": "freread",
+}
+
+// readThroughput reads a line of throughput mode. It reports whether it was one.
+func (p *parser) readThroughput(i int, line string) (bool, error) {
+	if m := throughputTest.FindStringSubmatch(line); m != nil {
+		r := p.current()
+		if r.measured() || r.throughput != nil { // the next number of processes, of the same run
+			next := p.begin()
+			next.title, next.typed, next.version, next.command, next.flush, next.direct = r.title, r.typed, r.version, r.command, r.flush, r.direct
+			r = next
+		} else {
+			p.name(r, i)
+		}
+		r.throughput = &throughput{processes: positive(m[1]), metrics: result.Metrics{}}
+		p.read = i + 1
+		return true, nil
+	}
+	if m := eachWrites.FindStringSubmatch(line); m != nil {
+		if t := p.current().throughput; t != nil {
+			t.file, t.record = positive(m[1]), positive(m[2])
+		}
+		return true, nil
+	}
+	m := seen.FindStringSubmatch(line)
+	if m == nil {
+		if strings.Contains(line, "Children see throughput for") {
+			return false, fmt.Errorf("%q is no throughput", clip(line))
+		}
+		return false, nil
+	}
+	err := p.addThroughput(i, m)
+	p.read = i + 1
+	return true, err
+}
+
+// addThroughput adds what the children, or the parent, saw of a test.
+func (p *parser) addThroughput(i int, m []string) error {
+	operation, ok := throughputs[m[3]]
+	value := inKilobytes.FindStringSubmatch(strings.TrimSpace(m[4]))
+	switch {
+	case !ok:
+		return fmt.Errorf("%q is not a test of iozone that is known", clip(m[3]))
+	case value == nil:
+		return fmt.Errorf("%q is not a bandwidth in kB/sec: run iozone without -O and -N", clip(strings.TrimSpace(m[4])))
+	}
+	kib, err := strconv.ParseFloat(value[1], 64)
+	if err != nil {
+		return err
+	}
+	const kibi = 1024
+	r := p.current()
+	if r.throughput == nil {
+		if r.measured() {
+			r = p.begin()
+		}
+		p.name(r, i)
+		r.throughput = &throughput{processes: positive(m[2]), metrics: result.Metrics{}}
+	}
+	t := r.throughput
+	if m[1] == "Parent sees" {
+		t.metrics.Set(operation+".parent.bandwidth", result.BytesPerSecond, kib*kibi)
+		return nil
+	}
+	if _, twice := t.metrics[operation+".bandwidth"]; twice {
+		// Another run, of which only the results were kept.
+		next := p.begin()
+		p.name(next, i)
+		next.throughput = &throughput{processes: positive(m[2]), metrics: result.Metrics{}}
+		t = next.throughput
+	}
+	t.metrics.Set(operation+".bandwidth", result.BytesPerSecond, kib*kibi)
+	t.operations = append(t.operations, operation)
+	return nil
+}
+
+// positive reads digits whose number the pattern bounds.
+func positive(digits string) uint64 {
+	n, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// put makes a table of it.
+func (t *throughput) put(table *Table) {
+	const kibi = 1024
+	table.Measurement = result.Measurement{Metrics: t.metrics, Operations: t.operations}
+	table.LargestFile = t.processes * t.file * kibi
+	table.Settings["processes"] = strconv.FormatUint(t.processes, 10)
+	note := fmt.Sprintf("throughput mode: what %d processes did together, as each of them saw it", t.processes)
+	if t.file > 0 {
+		note += fmt.Sprintf("; each had a file of %s with records of %s", sizeName(t.file*kibi), sizeName(t.record*kibi))
+		table.Settings["sizes"] = sizeName(t.file*kibi) + " by " + sizeName(t.record*kibi)
+	}
+	table.Measurement.Notes = []string{note}
+}
