@@ -25,17 +25,17 @@ var update = flag.Bool("update", false, "write testdata/corpus.expected")
 const corpus = "testdata/corpus"
 
 // corpusFiles returns the texts by name: the name begins with the tool.
-func corpusFiles(t testing.TB) map[string][]byte {
-	t.Helper()
+func corpusFiles(tb testing.TB) map[string][]byte {
+	tb.Helper()
 	const fewest = 60
 	paths, err := filepath.Glob(corpus + "/*")
 	if err != nil || len(paths) < fewest {
-		t.Fatalf("%d texts in %s: %v", len(paths), corpus, err)
+		tb.Fatalf("%d texts in %s: %v", len(paths), corpus, err)
 	}
 	files := map[string][]byte{}
 	for _, path := range paths {
 		if files[filepath.Base(path)], err = os.ReadFile(path); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	return files
@@ -48,11 +48,11 @@ func toolOf(name string) string {
 
 // expected reads what each text says, as people have read it: a line for each rate, bandwidth
 // and percentile with target, part, metric, number of repeats and value; or the error.
-func expected(t testing.TB) map[string][]string {
-	t.Helper()
+func expected(tb testing.TB) map[string][]string {
+	tb.Helper()
 	text, err := os.ReadFile(corpus + ".expected")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	out, name := map[string][]string{}, ""
 	for line := range strings.Lines(string(text)) {
@@ -77,11 +77,11 @@ func shownMetric(name string) bool {
 }
 
 // imported returns the lines of expected for a text.
-func imported(t testing.TB, name string, content []byte) []string {
-	t.Helper()
+func imported(tb testing.TB, name string, content []byte) []string {
+	tb.Helper()
 	s, err := Summary([]File{{Name: name, Content: content}}, Options{Tool: toolOf(name)})
 	if err != nil {
-		return []string{"error: " + clearly(t, name, err)}
+		return []string{"error: " + clearly(tb, name, err)}
 	}
 	var lines []string
 	for _, row := range report.Shown(s.Rows) {
@@ -95,11 +95,11 @@ func imported(t testing.TB, name string, content []byte) []string {
 }
 
 // clearly checks that an error says what is wrong and what to do, and returns it.
-func clearly(t testing.TB, name string, err error) string {
-	t.Helper()
+func clearly(tb testing.TB, name string, err error) string {
+	tb.Helper()
 	f, ok := errors.AsType[*trial.Failure](err)
 	if !ok || f.Class != reason.InvalidSpec || f.Remedy == "" || !strings.HasPrefix(f.Message, name+": ") || strings.Contains(f.Message, "\n") {
-		t.Errorf("%s: %v is no clear error", name, err)
+		tb.Errorf("%s: %v is no clear error", name, err)
 	}
 	return strings.TrimPrefix(err.Error(), name+": ")
 }

@@ -118,10 +118,10 @@ func readText(tool, name, text string) ([]table, error) {
 }
 
 // plainTexts returns the texts that are read and are UTF-8, by name.
-func plainTexts(t testing.TB) map[string]string {
-	t.Helper()
+func plainTexts(tb testing.TB) map[string]string {
+	tb.Helper()
 	out := map[string]string{}
-	for name, content := range corpusFiles(t) {
+	for name, content := range corpusFiles(tb) {
 		if _, err := readText(toolOf(name), name, string(content)); err == nil && !strings.Contains(string(content), "\x00") {
 			out[name] = string(content)
 		}

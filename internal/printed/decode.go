@@ -88,7 +88,7 @@ func latin1(content []byte) []byte {
 
 var (
 	// escapes steer a terminal: colours, titles of windows, character sets.
-	escapes = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b[()][0-9A-B]|\x1b[=>@-Z\\\\^_]")
+	escapes = regexp.MustCompile("\x1b\\[[0-?]*[\\x20-\\x2f]*[\\x40-\\x7e]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b[()][0-9A-B]|\x1b[=>\\x40-\\x5a\\\\^_]")
 	tagged  = regexp.MustCompile(`(?i)<(?:pre|br|p|td|code|span|div|blockquote|h[1-6])\b[^<>\n]{0,500}>`)
 	heading = regexp.MustCompile(`(?i)<h[1-6]\b[^<>\n]{0,500}>`)
 	breaks  = regexp.MustCompile(`(?i)<(?:br|/p|/tr|/div|/h[1-6]|/?pre|/?blockquote)\b[^<>\n]{0,500}>`)

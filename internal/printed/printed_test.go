@@ -120,7 +120,7 @@ func TestWhatTheTextCallsAReportIsItsTitle(t *testing.T) {
 }
 
 func TestATitleBelongsToOneReport(t *testing.T) {
-	lines := Lines([]byte("UFS2:\nreport\nreport\n"))
+	lines := Lines([]byte("UFS2:\nreport one\nreport two\n"))
 	if got := TitleOf(lines, 2, 2); got != (Title{}) {
 		t.Errorf("%+v", got)
 	}

@@ -18,9 +18,6 @@ type Title struct {
 const (
 	// maxTitle and maxWords bound a line that is a title and no sentence.
 	maxTitle, maxWords = 80, 12
-	// above is how many lines that say something may stand between a title that is no
-	// heading and its report.
-	above = 6
 )
 
 // TitleOf returns the title of the report that begins in line i: the nearest heading from
@@ -55,8 +52,7 @@ func CommandOf(lines []string, i, floor int) string {
 
 // shortLine is the nearest line above line i, if it is short and no part of a paragraph.
 func shortLine(lines []string, i, floor int) string {
-	said := 0
-	for k := i - 1; k >= max(floor, 0) && said < above; k-- {
+	for k := i - 1; k >= max(floor, 0); k-- {
 		line := strings.TrimSpace(lines[k])
 		if noise(line) || noise(markdown.ReplaceAllString(line, "$1")) {
 			continue
@@ -68,7 +64,7 @@ func shortLine(lines []string, i, floor int) string {
 		if k > floor {
 			above = strings.TrimSpace(lines[k-1])
 		}
-		if said++; sentence(line) || !noise(above) || prompt.MatchString(above) || command.MatchString(above) {
+		if sentence(line) || !noise(above) || prompt.MatchString(above) || command.MatchString(above) {
 			return "" // a paragraph, or what a command printed
 		}
 		return line

@@ -42,7 +42,7 @@ func Matrix(w io.Writer, s result.Summary) error {
 func cellTrials(row result.Row, op string) string {
 	least, most := row.N, 0
 	for name, e := range row.Metrics {
-		if m := cellMetric.FindStringSubmatch(name); m != nil && m[1] == op {
+		if m := cellMetric.FindStringSubmatch(name); len(m) > 1 && m[1] == op {
 			least, most = min(least, e.N), max(most, e.N)
 		}
 	}

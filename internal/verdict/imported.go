@@ -68,7 +68,7 @@ func (f *Facts) highestCell(op string) float64 {
 func leftInMemory(f *Facts) []result.Verdict {
 	p := &f.Printed
 	small := p.MemoryBytes > 0 && p.FileBytes > 0 && p.FileBytes < 2*p.MemoryBytes
-	if !p.Unsynced && !(p.MayBeUnsynced && small) {
+	if !p.Unsynced && (!p.MayBeUnsynced || !small) {
 		return nil
 	}
 	// Transactions, as PostMark's, write as well.

@@ -128,7 +128,7 @@ func (p *parser) at(i int) error {
 		return nil
 	}
 	if h := newHeader(p.lines, i); h != nil {
-		return p.begin(h, i)
+		return p.begin(h)
 	}
 	if p.header == nil {
 		return nil
@@ -149,8 +149,8 @@ func (p *parser) at(i int) error {
 	return nil
 }
 
-// begin takes a header whose last line is line i.
-func (p *parser) begin(h *header, i int) error {
+// begin takes a header.
+func (p *parser) begin(h *header) error {
 	if p.header != nil && p.header.rows == 0 {
 		return errNoRows
 	}
@@ -187,7 +187,7 @@ const fewestValues = 6
 // values counts the words of a line that may be numbers of a table.
 func values(line string) int {
 	n := 0
-	for _, word := range strings.Fields(line) {
+	for word := range strings.FieldsSeq(line) {
 		if value.MatchString(word) {
 			n++
 		}

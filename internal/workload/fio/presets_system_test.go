@@ -37,7 +37,7 @@ func TestEveryPresetMeasuresWhatItsCommentTellsToLookAt(t *testing.T) {
 				}
 				m := measureOnce(t, env)
 				for _, l := range p.lookAt {
-					if got := find(m, l); got.Value <= 0 {
+					if got := figure(m, l); got.Value <= 0 {
 						t.Errorf("%s of %q is not there: %+v", l.metric, l.job, got)
 					}
 				}
@@ -46,7 +46,7 @@ func TestEveryPresetMeasuresWhatItsCommentTellsToLookAt(t *testing.T) {
 	}
 }
 
-func find(m *result.Measurement, l lookAt) result.Metric {
+func figure(m *result.Measurement, l lookAt) result.Metric {
 	if l.job == "" {
 		return m.Metrics[l.metric]
 	}
