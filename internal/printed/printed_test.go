@@ -119,6 +119,14 @@ func TestWhatTheTextCallsAReportIsItsTitle(t *testing.T) {
 	}
 }
 
+func TestARulerBelowAnEmptyLineIsNoHeading(t *testing.T) {
+	for floor := range 3 {
+		if got := TitleOf([]string{"", "---", "report"}, 2, floor); got != (Title{}) {
+			t.Errorf("from line %d on: %+v", floor, got)
+		}
+	}
+}
+
 func TestATitleBelongsToOneReport(t *testing.T) {
 	lines := Lines([]byte("UFS2:\nreport one\nreport two\n"))
 	if got := TitleOf(lines, 2, 2); got != (Title{}) {

@@ -162,10 +162,10 @@ func noise(line string) bool {
 	return false
 }
 
-// sentence reports whether a line is one, and no title.
+// sentence reports whether a line is one, or empty, and no title.
 func sentence(line string) bool {
 	if attribution.MatchString(line) || len(line) > maxTitle || len(strings.Fields(line)) > maxWords || opening.MatchString(line) {
 		return true
 	}
-	return strings.ContainsRune(".,;!?", rune(line[len(line)-1]))
+	return line == "" || strings.ContainsRune(".,;!?", rune(line[len(line)-1]))
 }
