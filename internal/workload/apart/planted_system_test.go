@@ -21,6 +21,7 @@ import (
 	"storagebench.io/storagebench/internal/device/devicetest"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
+	"storagebench.io/storagebench/internal/workload/fio"
 )
 
 // outside is what must stay as it is.
@@ -236,6 +237,44 @@ func TestControlRootFollowsLinks(t *testing.T) {
 		if o.print(t) == before {
 			t.Errorf("%s at %v: nothing has changed (the trial: %v)", what, files, err)
 		}
+	}
+}
+
+// Files that the next trial must not find are removed in the engine's directory only, whatever it
+// has become. root itself follows.
+func TestCleaningRemovesNothingOutsideOfTheDirectory(t *testing.T) {
+	o := newOutside(t)
+	fresh := json.RawMessage(`{"files":"Fresh","parameters":{"rw":"write","bs":"4k","size":"64k","ioengine":"psync","fsync":"1","loops":"1"}}`)
+	env := within(t, o, "fio")
+	env.Workload.Config = fresh
+	_, inner := made(t, env, Engine{engines["fio"].engine})
+	if len(inner) != 1 {
+		t.Fatalf("it left %v", inner)
+	}
+	victim := filepath.Join(o.dir, "victim", filepath.Base(inner[0]))
+	if err := os.WriteFile(victim, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for what, clean := range map[string]func(context.Context, workload.Env) error{
+		"after a trial": Engine{engines["fio"].engine}.Clean,
+		"before a trial": func(_ context.Context, env workload.Env) error {
+			return perform(t, Engine{engines["fio"].engine}, env, time.Minute)
+		},
+	} {
+		env := within(t, o, "fio")
+		env.Workload.Config = fresh
+		o.plant(t, "a link to a directory", env.Dir, []string{filepath.Dir(inner[0])})
+		err := clean(t.Context(), env)
+		if _, gone := os.Stat(victim); gone != nil {
+			t.Errorf("%s: %v (it says: %v)", what, gone, err)
+		}
+	}
+	env = within(t, o, "fio")
+	env.Workload.Config = fresh
+	o.plant(t, "a link to a directory", env.Dir, []string{filepath.Dir(inner[0])})
+	err := fio.Engine{}.Clean(t.Context(), env)
+	if _, gone := os.Stat(victim); !errors.Is(gone, os.ErrNotExist) {
+		t.Errorf("the control, as root, removed nothing: %v", err)
 	}
 }
 
