@@ -73,6 +73,8 @@ Exit codes: 1 failed, 2 bad input.`,
 				return fmt.Errorf("the witness cannot be reached: %w", err)
 			}
 			defer func() { _ = connection.Close() }()
+			// A witness that does not read would hold up the end.
+			defer context.AfterFunc(cmd.Context(), func() { _ = connection.Close() })()
 			fmt.Fprintf(cmd.ErrOrStderr(), "writing up to %d records to %s; cut the power now\n", records, args[0])
 			return powercut.Record(cmd.Context(), args[0], powercut.Options{Run: run, Buffered: buffered, Overwrite: overwrite}, connection)
 		},

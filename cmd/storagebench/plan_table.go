@@ -115,8 +115,12 @@ func bytesOrNone(n uint64) string {
 
 func seconds(s float64) string {
 	d := time.Duration(min(s, 1e9) * float64(time.Second))
-	if d < time.Second {
+	switch {
+	case d < 10*time.Millisecond:
+		return d.Round(100 * time.Microsecond).String()
+	case d < time.Second:
 		return d.Round(10 * time.Millisecond).String()
+	default:
+		return d.Round(time.Second).String()
 	}
-	return d.Round(time.Second).String()
 }

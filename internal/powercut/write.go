@@ -87,9 +87,9 @@ func open(path string, o Options) (*os.File, error) {
 	case info.Mode()&os.ModeDevice == 0 || info.Mode()&os.ModeCharDevice != 0:
 		return nil, fmt.Errorf("%s exists already; name a new file, or a block device", path)
 	case o.Buffered:
-		return nil, fmt.Errorf("%s is a block device, which is written past the page cache", path)
+		return nil, fmt.Errorf("%s is a block device, which is always written past the page cache; leave out --buffered", path)
 	case !o.Overwrite:
-		return nil, fmt.Errorf("%s is a block device, and its data would be lost: that must be permitted", path)
+		return nil, fmt.Errorf("%s is a block device, and its data would be lost; permit that with --overwrite", path)
 	}
 	// With O_EXCL the kernel refuses a device that is mounted or part of another.
 	f, err := os.OpenFile(path, flags|os.O_EXCL, 0)

@@ -36,7 +36,7 @@ func checkFileChoices(choices []FileChoice) error {
 	}
 	for _, c := range choices {
 		if len(c.Why) > maxLine {
-			return errors.New("the reason for a choice of files is too long")
+			return fmt.Errorf("the reason for the files of %.64q has %d bytes, the limit is %d", c.Job, len(c.Why), maxLine)
 		}
 		if err := errors.Join(checkNames(c.Job), c.Files.check()); err != nil {
 			return err
