@@ -38,6 +38,25 @@ func (f *Facts) depth() float64 {
 	return total
 }
 
+// early is I/O before the time that the tool counts.
+var early = regexp.MustCompile(`(?m)^(?:ramp_time|startdelay)=`)
+
+// deviceDepth is how many I/Os were at the disks on average while the workload ran. The disks are
+// counted from the tool's start to its end, of which a short trial is only a part. A tool
+// that does I/O before it counts leaves no way to tell.
+func (f *Facts) deviceDepth() float64 {
+	depth, counted, ran := f.value("device.queue.depth"), f.value("device.seconds"), 0.0
+	for _, op := range f.operations() {
+		if rate := f.value(op + ".bandwidth"); rate > 0 {
+			ran = max(ran, f.value(op+".bytes")/rate)
+		}
+	}
+	if ran <= 0 || ran >= counted || early.MatchString(f.Measurement.Input) {
+		return depth
+	}
+	return depth * counted / ran
+}
+
 var numjobs = regexp.MustCompile(`(?m)^numjobs=(\d+)$`)
 
 // threads of a fio job file; 0: it is none. Only one group of jobs can be judged.
@@ -64,7 +83,7 @@ func (f *Facts) threads() float64 {
 // cpuBound: the workload's threads compute all the time, and the disks wait for them.
 func cpuBound(f *Facts) []result.Verdict {
 	threads, used := f.threads(), f.value("cpu.user")+f.value("cpu.system")
-	if threads == 0 || used < 0.9*threads || !f.counted() || f.value("device.queue.depth") >= 0.7*f.depth() {
+	if threads == 0 || used < 0.9*threads || !f.counted() || f.deviceDepth() >= 0.7*f.depth() {
 		return nil
 	}
 	if share, _, ok := f.readShare(); ok && share > 0.1 {
@@ -76,7 +95,7 @@ func cpuBound(f *Facts) []result.Verdict {
 		Evidence: evidence(
 			number{"cpu", result.Ratio, used},
 			number{"threads", result.Count, threads},
-			number{"device.depth", result.Count, f.value("device.queue.depth")},
+			number{"device.depth", result.Count, f.deviceDepth()},
 			number{"depth", result.Count, f.depth()},
 		),
 	}}
@@ -84,7 +103,7 @@ func cpuBound(f *Facts) []result.Verdict {
 
 // queueHidesLatency: I/Os wait above the device, whose own time is short.
 func queueHidesLatency(f *Facts) []result.Verdict {
-	device, offered := f.value("device.queue.depth"), f.depth()
+	device, offered := f.deviceDepth(), f.depth()
 	if !f.counted() || !f.direct() || offered < 2 || device <= 0 || device >= 0.7*offered || len(cpuBound(f)) > 0 {
 		return nil
 	}

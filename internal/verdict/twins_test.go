@@ -151,10 +151,11 @@ var pairs = map[string]pair{
 		verdict: CPUBound, effect: result.Qualifies,
 		lie: both(input("rw=randrw\nnumjobs=2"), setting("cpu.user", 0.4, "cpu.system", 1.5, "device.queue.depth", 0.2)),
 		twins: map[string]func(*Facts){
-			"the disks are busy":      both(input("rw=randrw\nnumjobs=2"), setting("cpu.user", 0.4, "cpu.system", 1.5, "device.queue.depth", 1.9)),
-			"some of the time":        both(input("rw=randrw\nnumjobs=2"), setting("cpu.user", 0.4, "cpu.system", 0.5, "device.queue.depth", 1.9)),
-			"of which there are more": both(input("rw=randrw\nnumjobs=3"), setting("cpu.user", 0.4, "cpu.system", 1.5)),
-			"of an unknown number":    setting("cpu.user", 8.0),
+			"the disks are busy":               both(input("rw=randrw\nnumjobs=2"), setting("cpu.user", 0.4, "cpu.system", 1.5, "device.queue.depth", 1.9)),
+			"some of the time":                 both(input("rw=randrw\nnumjobs=2"), setting("cpu.user", 0.4, "cpu.system", 0.5, "device.queue.depth", 1.9)),
+			"busy for half of what is counted": both(input("rw=randrw\nnumjobs=2"), setting("cpu.user", 0.4, "cpu.system", 1.5, "device.queue.depth", 0.95), scaling("device.seconds", 2.0)),
+			"of which there are more":          both(input("rw=randrw\nnumjobs=3"), setting("cpu.user", 0.4, "cpu.system", 1.5)),
+			"of an unknown number":             setting("cpu.user", 8.0),
 		},
 	},
 	"a queue above the device": {
