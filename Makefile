@@ -21,7 +21,7 @@ RACE ?=
 NODES ?=
 # ATTACKS=quick leaves out the attacks that take long: make test-attacks ATTACKS=quick
 ATTACKS ?= all
-# TRUTH=quick tells every lie once, not five times: make test-truth TRUTH=quick
+# TRUTH=quick tells every lie once, not five times, and TRUTH=ci half of them: make test-truth TRUTH=ci
 TRUTH ?= all
 # CUTS is how often make test-powercut cuts the power of each disk
 CUTS ?= 20
@@ -121,7 +121,7 @@ test-upgrade: ## Upgrade the local cluster from an older release in mid-work, an
 	@hack/test-upgrade
 
 .PHONY: test-truth
-test-truth: build ## Tell storagebench lies and honest twins on loop devices, as root, and count which it believes (TRUTH=quick: once each)
+test-truth: build ## Tell storagebench lies and honest twins on loop devices, as root, and count which it believes (TRUTH=quick: once each, TRUTH=ci: half of them)
 	@hack/test-truth $(TRUTH)
 
 .PHONY: test-powercut

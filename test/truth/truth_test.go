@@ -33,11 +33,18 @@ func TestTruth(t *testing.T) {
 	if err != nil {
 		rounds = 1
 	}
+	// On a machine that others use as well, a twin has a neighbour now and then, and a verdict
+	// that says so is right. Where this is set, an accused twin is measured twice more, and is
+	// accused if that is what two of the three say.
+	most := 0
+	if os.Getenv("STORAGEBENCH_TRUTH_AGAIN") != "" {
+		most = 1
+	}
 	for _, k := range slices.Concat(asked, layered) {
-		t.Run(strings.ReplaceAll(k.name, " ", "-"), func(t *testing.T) {
+		t.Run(strings.NewReplacer(" ", "-", "/", "").Replace(k.name), func(t *testing.T) {
 			for round := range rounds {
 				t.Run(fmt.Sprint("lie-", round), func(t *testing.T) { k.judgeLie(t) })
-				t.Run(fmt.Sprint("twin-", round), func(t *testing.T) { k.judgeTwin(t) })
+				t.Run(fmt.Sprint("twin-", round), func(t *testing.T) { k.judgeTwin(t, most) })
 			}
 		})
 	}
@@ -57,18 +64,39 @@ func (k kind) judgeLie(t *testing.T) {
 	t.Errorf("%s of %s is missed; what was said: %s", k.verdict, k.operation, said(row))
 }
 
-func (k kind) judgeTwin(t *testing.T) {
+// judgeTwin counts the twin as honest, or as accused if more than most of its measurements are.
+func (k kind) judgeTwin(t *testing.T, most int) {
+	t.Helper()
+	accusations := 0
+	for range 2*most + 1 {
+		row, accused := k.accuse(t)
+		if accused == "" && accusations == 0 {
+			break
+		}
+		if accused == "" {
+			continue
+		}
+		if accusations++; accusations > most {
+			ledger.Note(t, Variable, "accused", k.name+": "+accused)
+			t.Errorf("an honest number is accused: %s", said(row))
+			return
+		}
+		t.Logf("accused, and measured again: %s", said(row))
+	}
+	ledger.Note(t, Variable, "honest", k.name)
+}
+
+// accuse measures the twin, and returns the first verdict that its world does not deserve, if any.
+func (k kind) accuse(t *testing.T) (result.Row, string) {
 	t.Helper()
 	w := k.twin(t)
 	row := w.run(t)
 	for _, v := range row.Verdicts {
 		if !slices.Contains(w.deserved, v.Name) {
-			ledger.Note(t, Variable, "accused", k.name+": "+v.Name)
-			t.Errorf("an honest number is accused: %s", said(row))
-			return
+			return row, v.Name
 		}
 	}
-	ledger.Note(t, Variable, "honest", k.name)
+	return row, ""
 }
 
 // said writes a row's verdicts, and its numbers.
