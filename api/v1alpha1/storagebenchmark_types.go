@@ -247,7 +247,21 @@ type Placement struct {
 // AllNodes is the value of Placement.Nodes that takes every matching node.
 const AllNodes = "All"
 
-// Trials says how often a workload is repeated.
+// TrialOrder is the order of a worker's trials.
+type TrialOrder string
+
+// Orders of trials.
+const (
+	// OrderInterleaved: in blocks of two repeats, the first in random order and the second
+	// in its reverse.
+	OrderInterleaved TrialOrder = "Interleaved"
+	// OrderRandom: each repeat in a random order of its own.
+	OrderRandom TrialOrder = "Random"
+	// OrderSequential: all trials of one variant, then all of the next.
+	OrderSequential TrialOrder = "Sequential"
+)
+
+// Trials says how often a workload is repeated, and in which order.
 type Trials struct {
 	// min is the number of trials of each workload on each target and node. The
 	// interval of a median at 95 % needs at least 6. Default: 6.
@@ -256,6 +270,17 @@ type Trials struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	Min int32 `json:"min,omitempty"`
+
+	// order of the trials. Interleaved: every workload once, then every workload again, with
+	// the variants of a workload side by side in blocks of two repeats, the first in a random
+	// order and the second in its reverse (ABBA or BAAB with two variants), so that a drift of
+	// the machine affects all of them alike. Random: the same, with a random order in each
+	// repeat. Sequential: all trials of one workload and variant, then all of the next; a drift
+	// then cannot be told from a difference. The seed of the order is in the run's plan.json.
+	// Default: Interleaved.
+	// +optional
+	// +kubebuilder:validation:Enum=Interleaved;Random;Sequential
+	Order TrialOrder `json:"order,omitempty"`
 }
 
 // Results says where results go.

@@ -113,7 +113,10 @@ func (f planFlags) sizes() (map[string]uint64, error) {
 
 // planDocument is what plan prints.
 type planDocument struct {
-	Benchmark string           `json:"benchmark"`
+	Benchmark string `json:"benchmark"`
+	// Order of the trials. Its random choices are those of this outline: each run has its own
+	// seed.
+	Order     string           `json:"order"`
 	Trials    []plannedTrial   `json:"trials"`
 	Workers   []plannedWorker  `json:"workers"`
 	Settings  []plannedVariant `json:"settings,omitempty"`
@@ -133,6 +136,7 @@ type plannedTrial struct {
 	ID       string `json:"id"`
 	Workload string `json:"workload"`
 	Variant  string `json:"variant,omitempty"`
+	Block    int    `json:"block,omitempty"`
 }
 
 type plannedWorker struct {
@@ -203,9 +207,9 @@ func outline(ctx context.Context, f planFlags) (*planDocument, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &planDocument{Benchmark: b.Namespace + "/" + b.Name, AssumedRate: sizes["rate"]}
+	d := &planDocument{Benchmark: b.Namespace + "/" + b.Name, Order: p.Order, AssumedRate: sizes["rate"]}
 	for _, t := range p.Trials {
-		d.Trials = append(d.Trials, plannedTrial{t.ID, t.Workload, t.Variant})
+		d.Trials = append(d.Trials, plannedTrial{t.ID, t.Workload, t.Variant, t.Block})
 	}
 	for _, w := range p.Workers {
 		d.Workers = append(d.Workers, plannedWorker{w.Name, w.Target, w.Node})

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -30,13 +31,17 @@ func printPlanTable(w io.Writer, d *planDocument) error {
 	}
 	fmt.Fprintln(w)
 	tw = tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "NO\tTRIAL\tWORKLOAD\tVARIANT\tSETTINGS")
+	fmt.Fprintln(tw, "NO\tTRIAL\tBLOCK\tWORKLOAD\tVARIANT\tSETTINGS")
 	for i, t := range d.Trials {
 		variant := t.Variant
 		if variant == "" {
 			variant = "-"
 		}
-		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\n", i+1, t.ID, t.Workload, variant, oneLine(settingsOf(d, t.Variant)))
+		block := "-"
+		if t.Block > 0 {
+			block = strconv.Itoa(t.Block)
+		}
+		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\n", i+1, t.ID, block, t.Workload, variant, oneLine(settingsOf(d, t.Variant)))
 	}
 	if err := tw.Flush(); err != nil {
 		return err

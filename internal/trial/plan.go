@@ -24,7 +24,12 @@ type Plan struct {
 	// Variants to measure, the control first; none if the storage is measured as it
 	// is.
 	Variants []Variant `json:"variants,omitempty"`
-	Trials   []Trial   `json:"trials"`
+	// Order of the trials: Interleaved, Random or Sequential. Empty in plans of releases that
+	// only had the first.
+	Order string `json:"order,omitempty"`
+	// Seed that the order was drawn with; another run has another one.
+	Seed   uint64  `json:"seed,omitempty"`
+	Trials []Trial `json:"trials"`
 	// Workers in the order in which they run.
 	Workers []Worker `json:"workers"`
 }
@@ -112,6 +117,11 @@ type Trial struct {
 	Variant string `json:"variant,omitempty"`
 	// Repeat counts from 1.
 	Repeat int `json:"repeat"`
+	// Block counts the blocks of a workload from 1: trials of what is compared, in a random
+	// order. Interleaved, it has two repeats, the second in the reverse order of the first, and
+	// the last block has one if the number of repeats is odd; Random, it has one. What is
+	// compared differs once a block. 0: there is nothing to compare, or the order is not random.
+	Block int `json:"block,omitempty"`
 }
 
 // Worker is one (target, node) of a run.
