@@ -66,6 +66,23 @@ func TestReportPrintsTheSummaryOfAFileOrARun(t *testing.T) {
 	}
 }
 
+func TestReportWritesAPageToAFile(t *testing.T) {
+	file := stored(t, filepath.Join(t.TempDir(), "s.json"), summaryOf("fast", 6, 990, 1000, 1010))
+	html := filepath.Join(t.TempDir(), "report.html")
+	stdout, stderr, code := output(t, "report", "-o", "html", "--out", html, file)
+	written, err := os.ReadFile(html)
+	if code != exitDone || stdout != "" || stderr != "" || err != nil || !strings.Contains(string(written), "lab/b") || !strings.HasPrefix(string(written), "<!doctype html>") {
+		t.Errorf("exit code %d, %v, %s\n%s%.300s", code, err, stderr, stdout, written)
+	}
+	if stdout, _, _ = output(t, "report", "-o", "html", "--out", "-", file); stdout == "" {
+		t.Error("nothing on stdout")
+	}
+	_, stderr, code = output(t, "report", "--out", t.TempDir(), file)
+	if code != exitInvalid || !strings.Contains(stderr, "--out") {
+		t.Errorf("a directory for --out: exit code %d, %s", code, stderr)
+	}
+}
+
 func TestReportSaysWhatIsMissing(t *testing.T) {
 	s := summaryOf("fast", 6, 990, 1000, 1010)
 	s.Planned = 8

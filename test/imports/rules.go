@@ -48,6 +48,7 @@ var Rules = []Rule{
 	{Path: "internal/stats", Own: []string{"internal/trial", "internal/result", "internal/histogram"}, Pure: true, Bare: true},
 	{Path: "internal/verdict", Own: []string{"internal/report", "internal/result"}, Pure: true, Bare: true},
 	{Path: "internal/report", Own: []string{"internal/result"}, Pure: true, Bare: true},
+	{Path: "internal/report/page", Own: []string{"internal/histogram", "internal/report", "internal/result", "internal/trial"}, Pure: true, Bare: true},
 	{Path: "internal/printed", Pure: true, Bare: true},
 	{
 		Path: "internal/importer",
@@ -194,7 +195,7 @@ var Rules = []Rule{
 	{
 		Path: "cmd/storagebench",
 		Own: []string{
-			"cmd/storagebench/spec", "api/v1alpha1", "internal/trial", "internal/plan", "internal/result", "internal/stats", "internal/report", "internal/compare", "internal/importer", "internal/suggest",
+			"cmd/storagebench/spec", "api/v1alpha1", "internal/trial", "internal/plan", "internal/result", "internal/stats", "internal/report", "internal/report/page", "internal/compare", "internal/importer", "internal/suggest",
 			"internal/device", "internal/powercut", "internal/tunable", "internal/runner/journal", "internal/environment", "internal/runner", "internal/workload", "internal/workload/apart", "internal/workload/engines",
 			"internal/status", "internal/store", "internal/store/dir", "internal/store/presigned",
 		},

@@ -1,0 +1,133 @@
+package page
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"storagebench.io/storagebench/internal/report"
+	"storagebench.io/storagebench/internal/result"
+)
+
+// Answer is what the run says, in the order in which people ask: the word, the number, what it
+// speaks for.
+type Answer struct {
+	// Word and Class, which is good, bad or open and colours it.
+	Word, Class string
+	Sentence    string
+	SpeaksFor   string
+}
+
+// answer of a run. A number that a verdict invalidates is no answer, and a run that did not
+// measure everything is not complete.
+func answer(s result.Summary, places []place) Answer {
+	a := Answer{Word: "Measured", Class: "open", Sentence: report.Headline(s), SpeaksFor: speaksFor(places)}
+	invalid := 0
+	for _, p := range places {
+		if slices.ContainsFunc(p.row.Verdicts, func(v result.RowVerdict) bool { return v.Effect == result.Invalidates }) {
+			invalid++
+		}
+	}
+	switch {
+	case len(places) == 0:
+		a.Word, a.Class, a.Sentence = "Nothing measured", "bad", "No trial of the run was measured."
+	case invalid == len(places):
+		a.Word, a.Class = "Invalid", "bad"
+	case invalid > 0:
+		a.Word, a.Class = "Partly invalid", "bad"
+	case len(s.Failures) > 0 || s.Stored < s.Planned:
+		a.Word = "Incomplete"
+	}
+	return a
+}
+
+// speaksFor says in words what the intervals speak for: what was repeated, and nothing else.
+func speaksFor(places []place) string {
+	if len(places) == 0 {
+		return ""
+	}
+	least, most := places[0].row.N, places[0].row.N
+	nodes, targets := map[string]bool{}, map[string]bool{}
+	for _, p := range places {
+		least, most = min(least, p.row.N), max(most, p.row.N)
+		nodes[p.row.Node], targets[p.row.Target] = true, true
+	}
+	trials := plural(least, "trial")
+	if most != least {
+		trials = fmt.Sprintf("%d to %s", least, plural(most, "trial"))
+	}
+	return fmt.Sprintf("%s of each row, on %s and %s. An interval speaks for repeated trials on what was measured at that time, and not for other volumes, nodes or days.",
+		trials, plural(len(targets), "target"), plural(len(nodes), "node"))
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Step is a command with what it does.
+type Step struct{ Text, Command string }
+
+// reproduce returns the commands that show the run again, and that measure it again.
+func reproduce(in Input) []Step {
+	b := in.Summary.Benchmark
+	if in.Summary.Imported != nil {
+		return []Step{{"Import the tool's output again:", "storagebench import --tool " + quoted(in.Summary.Imported.Tool) + " " + importedFiles(in.Summary.Imported)}}
+	}
+	var steps []Step
+	if b.UID != "" {
+		steps = append(steps,
+			Step{"What was asked for, from the cluster that ran it:", "kubectl get storagebenchmark --namespace " + quoted(b.Namespace) + " " + quoted(b.Name) + " -o yaml"},
+			Step{"Measure it again in that cluster:", "kubectl patch storagebenchmark --namespace " + quoted(b.Namespace) + " " + quoted(b.Name) + ` --type merge --patch '{"spec":{"runID":"'"$(date +%Y%m%d-%H%M%S)"'"}}'`})
+	} else {
+		steps = append(steps, Step{"Measure it again on this machine, with the file that the run was made from:", "storagebench run -f benchmark.yaml" + targetFlags(in)})
+	}
+	if in.Location != "" {
+		steps = append(steps, Step{"This page and the other formats, from the stored documents:", "storagebench report " + quoted(in.Location) + " -o html --out report.html"})
+	}
+	return append(steps, Step{"Tell whether another run is slower than this one:", "storagebench compare summary.json OTHER/summary.json"})
+}
+
+// targetFlags name the targets whose path the user must give.
+func targetFlags(in Input) string {
+	var flags strings.Builder
+	seen := map[string]bool{}
+	for _, r := range in.Summary.Rows {
+		if !seen[r.Target] && len(seen) < maxLines {
+			seen[r.Target] = true
+			flags.WriteString(" --target " + quoted(r.Target) + "=PATH")
+		}
+	}
+	return flags.String()
+}
+
+func importedFiles(i *result.Imported) string {
+	var names []string
+	for _, f := range i.Files {
+		if len(names) < maxLines {
+			names = append(names, quoted(f.Name))
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// quoted makes one word of a shell of a text, so that a name that somebody chose runs nothing
+// when the reader copies the command.
+func quoted(text string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._/:-", r)
+	}
+	if text != "" && !strings.HasPrefix(text, "-") && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text
+	}
+	// A line break in a pasted command ends it, also within quotes where a terminal is old.
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, text)
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

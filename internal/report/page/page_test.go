@@ -1,0 +1,205 @@
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"html"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"storagebench.io/storagebench/internal/histogram"
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+func write(t *testing.T, in Input) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Write(&b, in); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func ptr(v float64) *float64 { return &v }
+
+// hostile is a text that tries everything that a text can try.
+const hostile = "\u202e\u2066" + `</script><script>alert(1)</script><img src=x onerror=alert(2)>"'{{.}}` + "\u2028`"
+
+// sample is a run whose every text is text.
+func sample(text string) result.Summary {
+	h := &histogram.Histogram{}
+	for i := range uint64(2000) {
+		h.Add(100_000+i*500, 1)
+	}
+	return result.Summary{
+		Schema: result.SummarySchema, Benchmark: trial.Benchmark{Namespace: "lab", Name: text}, Run: text, Planned: 12, Stored: 12,
+		FinishedAt: time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC),
+		Rows: []result.Row{{
+			Target: text, Workload: text, Node: text, Variant: text, N: 6,
+			Metrics: map[string]result.Estimate{
+				"read.iops":        {Unit: result.PerSecond, N: 6, Median: 22934.25, Low: ptr(20100.5), High: ptr(27400)},
+				"read.latency.p99": {Unit: result.Seconds, N: 6, Median: 0.0011, Pooled: ptr(0.0012)},
+				"read.bandwidth":   {Unit: result.BytesPerSecond, N: 6, Median: 93938688},
+				"a/b~c":            {Unit: text, N: 6, Median: 3},
+			},
+			Operations: []string{"read"},
+			Verdicts: []result.RowVerdict{{Trials: 2, Verdict: result.Verdict{
+				Name: "FromMemory", Effect: result.Invalidates, Operation: "read", Sentence: text, Settle: text,
+				Evidence: result.Metrics{text: {Unit: result.Bytes, Value: 4096}},
+			}}},
+			Histograms: result.Histograms{"read": h},
+		}},
+		Comparisons: []result.Comparison{{
+			Target: text, Workload: text, Node: text, Variant: text, Control: text, Operations: []string{"read"},
+			Metrics: map[string]result.Change{"read.iops": {Unit: result.PerSecond, Pairs: 6, Control: 100, Variant: 90, Ratio: &result.Interval{Median: 0.9, Low: ptr(0.85), High: ptr(0.95)}}},
+		}},
+		Environment: map[string]*result.Environment{text: {
+			Hostname: text, Kernel: text, Tools: map[string]string{"storagebench": text, text: text},
+			Target: result.TargetEnvironment{FilesystemType: text, MountOptions: text, Layers: []result.Layer{{ID: text, Kind: "Disk", Type: text, Note: text, Below: []string{text}}}, Devices: []result.Device{{Name: text, Queue: map[string]string{text: text}}}},
+		}},
+		Failures: map[string]*trial.Failure{text: {Class: "NoSpace", Message: text}},
+		Imported: &result.Imported{Tool: text, Notes: []string{text}, Files: []result.ImportedFile{{Name: text}}},
+	}
+}
+
+func TestTextsOfATenantStayTexts(t *testing.T) {
+	honest, attacked := write(t, Input{Summary: sample("name"), Location: "x"}), write(t, Input{Summary: sample(hostile), Location: hostile})
+	tags := regexp.MustCompile(`<[a-zA-Z/!][^>]*`)
+	count := func(page string) int {
+		return len(tags.FindAllString(strings.ReplaceAll(page, asset("page.js"), ""), -1))
+	}
+	if got, want := count(attacked), count(honest); got != want {
+		t.Errorf("%d tags with hostile texts, %d with honest ones", got, want)
+	}
+	for _, bad := range []string{"<img", "</script><script>alert", "onerror=alert(2)>", "\u202e", "\u2066"} {
+		if strings.Contains(attacked, bad) {
+			t.Errorf("the page contains %q", bad)
+		}
+	}
+	block := dataOf(t, attacked)
+	if strings.ContainsAny(block, "<>&\u2028") {
+		t.Errorf("the data contains characters that HTML or a script could read: %.200s", block)
+	}
+}
+
+// dataOf returns the page's block of JSON.
+func dataOf(t *testing.T, page string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(page, `<script type="application/json" id="data">`)
+	block, _, end := strings.Cut(rest, "</script>")
+	if !ok || !end || !json.Valid([]byte(block)) {
+		t.Fatalf("the page's data is no JSON: %.200s", block)
+	}
+	return block
+}
+
+func TestEveryNumberIsThatOfTheSummary(t *testing.T) {
+	s := sample("name")
+	encoded, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document any
+	if err := json.Unmarshal(encoded, &document); err != nil {
+		t.Fatal(err)
+	}
+	numbers := regexp.MustCompile(`<data value="([^"]*)" data-at="([^"]*)">`).FindAllStringSubmatch(write(t, Input{Summary: s}), -1)
+	if len(numbers) < 15 {
+		t.Fatalf("the page has %d numbers", len(numbers))
+	}
+	for _, n := range numbers {
+		value := document
+		for part := range strings.SplitSeq(strings.TrimPrefix(n[2], "/"), "/") {
+			part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
+			switch v := value.(type) {
+			case map[string]any:
+				value = v[part]
+			case []any:
+				value = v[int(part[0]-'0')]
+			}
+		}
+		got, err := strconv.ParseFloat(n[1], 64)
+		if err != nil || got != value {
+			t.Errorf("%s is %v in the summary and %s in the page", n[2], value, n[1])
+		}
+	}
+}
+
+func TestThePolicyAllowsThePagesOwnScriptsAndNothingElse(t *testing.T) {
+	page := write(t, Input{Summary: sample("name")})
+	policy := html.UnescapeString(regexp.MustCompile(`http-equiv="Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(page)[1])
+	for _, m := range regexp.MustCompile(`(?s)<(script|style)>(.*?)</`).FindAllStringSubmatch(page, -1) {
+		if want := source(m[2]); !strings.Contains(policy, want) {
+			t.Errorf("the policy does not allow a %s of %d bytes: %s not in %s", m[1], len(m[2]), want, policy)
+		}
+	}
+	for _, bad := range []string{"unsafe", "http:", "https:", "*"} {
+		if strings.Contains(policy, bad) {
+			t.Errorf("the policy has %s: %s", bad, policy)
+		}
+	}
+	if strings.Contains(page, " style=") || regexp.MustCompile(`(?i)\s(src|href|onload|onclick)=`).MatchString(strings.ReplaceAll(page, asset("uplot/uPlot.iife.min.js"), "")) {
+		t.Error("the page has a style, a handler or an address, which its policy forbids")
+	}
+}
+
+func TestTheChartingLibraryIsTheOneThatWasChosen(t *testing.T) {
+	for name, want := range map[string]string{
+		"uplot/uPlot.iife.min.js": "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f",
+		"uplot/uPlot.min.css":     "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04",
+	} {
+		sum := sha256.Sum256([]byte(asset(name)))
+		if got := hex.EncodeToString(sum[:]); got != want {
+			t.Errorf("%s has digest %s, want %s", name, got, want)
+		}
+	}
+	if js := asset("uplot/uPlot.iife.min.js"); !strings.Contains(js, "(v"+uPlotVersion+")") || strings.Contains(js, "</script") {
+		t.Errorf("uPlot is not version %s, or it ends the script that it is in", uPlotVersion)
+	}
+	if !strings.Contains(write(t, Input{Summary: sample("name")}), "Permission is hereby granted") {
+		t.Error("a report contains uPlot without its licence")
+	}
+}
+
+func TestPageJSDrawsEveryKindOfChart(t *testing.T) {
+	body := regexp.MustCompile(`(?s)const kinds = \{\n(.*?)\n  \};`).FindStringSubmatch(asset("page.js"))
+	if body == nil {
+		t.Fatal("page.js has no table of kinds")
+	}
+	var drawn []string
+	for _, m := range regexp.MustCompile(`(?m)^    ([a-z]+): \(`).FindAllStringSubmatch(body[1], -1) {
+		drawn = append(drawn, m[1])
+	}
+	var want []string
+	for _, k := range kinds {
+		want = append(want, string(k))
+	}
+	slices.Sort(drawn)
+	slices.Sort(want)
+	if !slices.Equal(drawn, want) {
+		t.Errorf("page.js draws %q, want %q", drawn, want)
+	}
+}
+
+func TestNamesThatSomebodyChoseRunNothingInACommand(t *testing.T) {
+	for text, want := range map[string]string{
+		"fast":         "fast",
+		"s3://b/ns/n":  "s3://b/ns/n",
+		"":             "''",
+		"-rf":          "'-rf'",
+		"$(reboot)":    "'$(reboot)'",
+		"a'; reboot #": `'a'\''; reboot #'`,
+		"a\nreboot":    "'areboot'",
+	} {
+		if got := quoted(text); got != want {
+			t.Errorf("%q is %s, want %s", text, got, want)
+		}
+	}
+}
