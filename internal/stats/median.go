@@ -27,6 +27,17 @@ func Median(values []float64) float64 {
 // largest such k. Source: David & Nagaraja, Order Statistics, 3rd ed., §7.1.
 func MedianInterval(values []float64, confidence float64) (low, high float64, ok bool) {
 	n := len(values)
+	k := rank(n, confidence)
+	if k == 0 {
+		return 0, 0, false
+	}
+	s := slices.Sorted(slices.Values(values))
+	return s[k-1], s[n-k], true
+}
+
+// rank returns the largest k for which the k-th smallest and k-th largest of n values enclose the
+// median with the given confidence, and 0 if there is none.
+func rank(n int, confidence float64) int {
 	tail, k := 0.0, 0
 	for k < n/2 {
 		next := tail + binomialHalf(n, k)
@@ -36,11 +47,7 @@ func MedianInterval(values []float64, confidence float64) (low, high float64, ok
 		tail = next
 		k++
 	}
-	if k == 0 {
-		return 0, 0, false
-	}
-	s := slices.Sorted(slices.Values(values))
-	return s[k-1], s[n-k], true
+	return k
 }
 
 // binomialHalf returns P(X = k) for X ~ binomial(n, ½).
