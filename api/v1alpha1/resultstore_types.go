@@ -105,8 +105,9 @@ type ResultStore struct {
 	// spec is where results go.
 	// +required
 	Spec ResultStoreSpec `json:"spec"`
-	// status is what the last check found.
+	// status is what the last check found. Before the first, observedGeneration is -1.
 	// +optional
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status ResultStoreStatus `json:"status,omitempty"`
 }
 

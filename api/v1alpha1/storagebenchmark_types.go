@@ -321,8 +321,10 @@ type StorageBenchmark struct {
 	// spec is what to measure.
 	// +required
 	Spec StorageBenchmarkSpec `json:"spec"`
-	// status is how far it is, and what was measured.
+	// status is how far it is, and what was measured. Until the operator has seen the benchmark,
+	// observedGeneration is -1, so that nobody takes one without conditions for a finished one.
 	// +optional
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status StorageBenchmarkStatus `json:"status,omitempty"`
 }
 
