@@ -190,7 +190,7 @@ func (r *localRun) workers(ctx context.Context, stderr io.Writer) error {
 			Spool: filepath.Join(work, "spool"), Scratch: filepath.Join(work, "scratch"),
 			Journal: journal.DefaultDir,
 			Engines: apart.Engines{Finder: engines.All()}, Timeout: max(time.Second, time.Until(deadline)), Version: version(),
-			System: poolSystem(ctx, false), Clock: runner.SystemClock{}, Log: slog.New(progress.logHandler()),
+			ObserveRequests: true, System: poolSystem(ctx, false), Clock: runner.SystemClock{}, Log: slog.New(progress.logHandler()),
 			Progress: func(e runner.Event) { progress.event(w.Target, e) },
 		})
 		if receipt.Failure != nil && first == nil {

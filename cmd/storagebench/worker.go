@@ -110,7 +110,7 @@ func workerOptions(f workerFlags, log *slog.Logger) (runner.Options, error) {
 	return runner.Options{
 		Plan: p, Worker: f.worker, TargetPath: f.targetPath, Objects: objects,
 		Spool: f.spool, Scratch: f.scratch, Engines: apart.Engines{Finder: engines.All()}, Timeout: f.timeout,
-		Version: version(), Clock: runner.SystemClock{}, Log: log,
+		ObserveRequests: true, Version: version(), Clock: runner.SystemClock{}, Log: log,
 		Journal: f.journal, Host: tunable.Host{Prefix: tunable.InHostMounts()},
 		Progress: func(e runner.Event) { logEvent(log, e) },
 	}, nil

@@ -156,3 +156,15 @@ func (h *Histogram) UnmarshalJSON(b []byte) error {
 	}
 	return nil
 }
+
+// FromBuckets returns the histogram of which counts[i] values are in bucket i of the layout, as
+// the kernel counts them for package blockio.
+func FromBuckets(counts []uint64) *Histogram {
+	h := &Histogram{}
+	for i, n := range counts {
+		if n > 0 && i < maxIndex {
+			h.Add(value(i), n)
+		}
+	}
+	return h
+}

@@ -30,7 +30,7 @@ func Headlines[V any](named []string, metrics map[string]V) []string {
 		_ = add(op+".latency.p99") || add(op+".completion.p99")
 	}
 	for _, name := range slices.Sorted(maps.Keys(metrics)) {
-		if strings.HasSuffix(name, ".latency.p99") || strings.HasSuffix(name, ".duration") {
+		if (strings.HasSuffix(name, ".latency.p99") || strings.HasSuffix(name, ".duration")) && !strings.HasPrefix(name, "device.") {
 			add(name)
 		}
 	}

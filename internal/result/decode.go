@@ -39,7 +39,8 @@ const (
 	maxName       = 253
 	maxMetrics    = 512 // of one trial
 	maxOperations = 16
-	maxVerdicts   = 256 // of one trial
+	maxHistograms = 2 * maxOperations // those of the disks are besides
+	maxVerdicts   = 256               // of one trial
 	// maxSentence is the length of a verdict's sentence, in bytes. Paths can be long.
 	maxSentence = 8 << 10
 	// maxEnvironment bounds an environment's JSON, because the operator keeps one for each
@@ -134,7 +135,7 @@ func DecodeTrial(document []byte, digest string) (*Trial, error) {
 	}
 	err := errors.Join(
 		checkMeasured(d.Outcome, d.Attempt, d.Failure, d.Metrics, d.Operations, d.Histograms),
-		checkParts(d.Parts), checkVerdicts(d.Verdicts),
+		checkParts(d.Parts), checkVerdicts(d.Verdicts), checkDevices(d.Devices),
 		checkNames(d.Trial.ID, d.Trial.Workload, d.Trial.Variant, d.Worker.Name, d.Worker.Node, d.Run),
 	)
 	if err != nil {
@@ -306,8 +307,8 @@ func checkVerdicts(verdicts []Verdict) error {
 }
 
 func checkHistograms(h Histograms) error {
-	if len(h) > maxOperations {
-		return fmt.Errorf("it has %d histograms, the limit is %d", len(h), maxOperations)
+	if len(h) > maxHistograms {
+		return fmt.Errorf("it has %d histograms, the limit is %d", len(h), maxHistograms)
 	}
 	for name := range h {
 		if !operationPattern.MatchString(name) {

@@ -142,6 +142,9 @@ type Measurement struct {
 	// PartsOnly reports that the operations of the trial as a whole are a mixture of its
 	// parts, such as jobs that ran one after the other, which no row shows.
 	PartsOnly bool `json:"partsOnly,omitempty"`
+	// Devices are the requests of the leaf disks, if the worker could observe them: see
+	// environment.observers.
+	Devices []DeviceRequests `json:"devices,omitempty"`
 	// DirectIO tells whether direct I/O was requested and whether it was in
 	// effect.
 	DirectIO *DirectIO `json:"directIO,omitempty"`
@@ -358,6 +361,8 @@ type Environment struct {
 	Target       TargetEnvironment `json:"target"`
 	// Tools are versions by program name.
 	Tools map[string]string `json:"tools"`
+	// Observers are what observed more than the kernel's counters, and why one did not.
+	Observers []Observer `json:"observers,omitempty"`
 }
 
 // CPU of the node.

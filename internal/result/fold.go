@@ -42,6 +42,7 @@ func (s *WorkerSummary) Fold(d *Trial, object Object) {
 		} else {
 			s.merge(d.Trial.Cell(), "", d.Histograms)
 		}
+		s.merge(d.Trial.Cell(), "", d.DeviceHistograms())
 		for _, p := range d.Parts {
 			if len(p.Operations) > 0 && len(t.Parts) < MaxRowParts {
 				t.Parts = append(t.Parts, PartSummary{Name: p.Name, Metrics: headlines(p.Metrics), Operations: p.Operations, Files: files(d.Files, p.Name)})

@@ -68,6 +68,10 @@ type Options struct {
 	// be nil.
 	Hook func(journal.Step)
 
+	// ObserveRequests observes the requests of the target's disks with eBPF, if the kernel and the
+	// worker's privileges allow it.
+	ObserveRequests bool
+
 	System device.System
 	Clock  Clock
 	Log    *slog.Logger

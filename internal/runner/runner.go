@@ -10,6 +10,7 @@ import (
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/device"
 	"storagebench.io/storagebench/internal/environment"
+	"storagebench.io/storagebench/internal/observe/blockio"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/runner/journal"
 	"storagebench.io/storagebench/internal/trial"
@@ -72,6 +73,8 @@ type worker struct {
 	prepared map[string]bool
 	// failed has the workloads and variants whose remaining trials are skipped.
 	failed map[trial.Cell]bool
+	// requests observes those of the target's disks; nil: nothing does.
+	requests *blockio.Collector
 }
 
 func newWorker(o Options) (*worker, error) {
@@ -122,6 +125,7 @@ func (w *worker) measureAll(ctx context.Context, tuning *tuning) error {
 	tools["storagebench"] = w.Version
 	w.summary.Environment = environment.Collect(environment.Input{System: w.System, Path: w.TargetPath, Mode: w.target.Mode, Tools: tools})
 	tuning.describe(&w.summary.Environment.Target)
+	defer w.openRequests()()
 	if err := w.announce(ctx); err != nil {
 		return w.explain(ctx, err)
 	}

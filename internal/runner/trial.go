@@ -142,9 +142,14 @@ func (w *worker) execute(ctx context.Context, engine workload.Engine, env worklo
 	defer cancel()
 	var m *result.Measurement
 	d.StartedAt = w.Clock.Now()
+	requests := w.watchRequests()
 	before := watch.Read(w.Clock.Now())
-	used, elapsed := apart.Quietly(func() { m, err = engine.Run(limited, env) })
+	used, elapsed := apart.Quietly(func() { m, err = engine.Run(requests.engine(limited), env) })
 	end := watch.Read(w.Clock.Now())
+	requests.stop()
+	if m != nil {
+		m.Devices = nil // what an engine claims; only the runner can observe them
+	}
 	if ctx.Err() == nil && errors.Is(context.Cause(limited), errHangs) {
 		return m, hangs(env, expected.Duration, elapsed, err)
 	}
@@ -167,6 +172,7 @@ func (w *worker) execute(ctx context.Context, engine workload.Engine, env worklo
 	for _, more := range []result.Metrics{watch.Trial(before, end, drained), watch.Limits(), idle, files} {
 		maps.Copy(m.Metrics, more)
 	}
+	requests.add(m)
 	return m, err
 }
 

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -108,20 +109,24 @@ func (p *part) metrics() int {
 	return n
 }
 
-// slim leaves to parts of workloads only what tables show. A run of many workers has no room
-// for more; the workers' summaries have it.
+// slim leaves to parts of workloads only what tables show, and leaves out what only some workers
+// can observe of the disks' requests. A run of many workers has no room for more; the workers'
+// summaries have it.
 func (p *part) slim() {
-	for i := range p.rows {
-		if p.rows[i].Part != "" {
-			maps.DeleteFunc(p.rows[i].Metrics, func(name string, _ result.Estimate) bool { return !headline.MatchString(name) })
-		}
+	for _, row := range p.rows {
+		maps.DeleteFunc(row.Metrics, func(name string, _ result.Estimate) bool { return small(row.Part, name) })
 	}
-	for i := range p.comparisons {
-		if p.comparisons[i].Part != "" {
-			maps.DeleteFunc(p.comparisons[i].Metrics, func(name string, _ result.Change) bool { return !headline.MatchString(name) })
-		}
+	for _, c := range p.comparisons {
+		maps.DeleteFunc(c.Metrics, func(name string, _ result.Change) bool { return small(c.Part, name) })
 	}
 }
+
+// small reports whether a metric of a part, or of the whole, gives way to others.
+func small(part, metric string) bool {
+	return part != "" && !headline.MatchString(metric) || ofRequests.MatchString(metric)
+}
+
+var ofRequests = regexp.MustCompile(`^device\.(.+\.(latency|wait)|request|seek)\.(mean|max|p50|p99\.9|size\.(mean|p99)|distance\.p50)$`)
 
 var headline = regexp.MustCompile(`\.(iops|rate|bandwidth|latency\.p(50|99|99\.9))$`)
 
@@ -271,15 +276,14 @@ func estimate(name, unit string, values []result.Metric, pooled result.Histogram
 }
 
 // latencyPercentile splits read.latency.p99.9 into read and 99.9, the histogram and the
-// percentile; read.completion.p50 into read.completion and 50.
+// percentile; read.completion.p50 into read.completion and 50, and device.read.wait.p50 alike.
 func latencyPercentile(metric string) (histogram string, percentile float64, ok bool) {
-	histogram, p, ok := strings.Cut(metric, ".latency.p")
-	if !ok {
-		if histogram, p, ok = strings.Cut(metric, ".completion.p"); !ok {
-			return "", 0, false
+	for _, kind := range []string{"", ".completion", ".wait"} {
+		histogram, p, ok := strings.Cut(metric, cmp.Or(kind, ".latency")+".p")
+		if ok {
+			percentile, err := strconv.ParseFloat(p, 64)
+			return histogram + kind, percentile, err == nil
 		}
-		histogram += ".completion"
 	}
-	percentile, err := strconv.ParseFloat(p, 64)
-	return histogram, percentile, err == nil
+	return "", 0, false
 }

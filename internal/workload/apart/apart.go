@@ -57,6 +57,15 @@ func (e Engine) Clean(ctx context.Context, env workload.Env) error {
 	return err
 }
 
+// onStart is the key of a function in a context.
+type onStart struct{}
+
+// OnStart returns a context with which Run calls started with the number of the engine's process,
+// before the engine begins.
+func OnStart(ctx context.Context, started func(pid int)) context.Context {
+	return context.WithValue(ctx, onStart{}, started)
+}
+
 // step is what the process is to do.
 type step string
 
@@ -81,6 +90,9 @@ func (e Engine) do(ctx context.Context, s step, env workload.Env) (*result.Measu
 	p, err := start(ctx, e.Name(), stage.confinement, env.Log)
 	if err != nil {
 		return nil, &trial.Failure{Class: reason.InternalError, Message: "cannot start the process of " + e.Name() + ": " + err.Error(), Workload: env.Workload.Name, Err: err}
+	}
+	if started, ok := ctx.Value(onStart{}).(func(pid int)); ok {
+		started(p.pid)
 	}
 	r, err := p.exchange(ctx, request{Engine: e.Name(), Step: s, Env: stage.env})
 	if ctx.Err() != nil {

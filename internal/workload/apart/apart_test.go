@@ -322,3 +322,15 @@ func TestALogIsBounded(t *testing.T) {
 		t.Errorf("%d bytes of words", n)
 	}
 }
+
+func TestTheProcessIsKnownBeforeTheEngineBegins(t *testing.T) {
+	env, began := newEnv(t, nil), false
+	m, err := runs(OnStart(t.Context(), func(pid int) {
+		_, err := os.Stat(filepath.Join(env.Dir, "data")) // which the engine writes
+		_, alive := os.Stat(fmt.Sprintf("/proc/%d/ns/mnt", pid))
+		began = errors.Is(err, os.ErrNotExist) && alive == nil
+	}), t, "measure", env)
+	if err != nil || m == nil || !began {
+		t.Errorf("%v, %v", began, err)
+	}
+}

@@ -1,0 +1,137 @@
+package blockio
+
+import (
+	"runtime"
+
+	"github.com/cilium/ebpf"
+)
+
+// Operations of requests, in the order of result.RequestOperations. A write with FUA, which goes past the disk's cache, is one of its own.
+const (
+	Read = iota
+	Write
+	FUA
+	Flush
+	Discard
+	// Other is what is none of them, such as zeroing blocks and commands of other programs.
+	Other
+	// Operations is how many there are.
+	Operations
+)
+
+// Numbers of the kernel's operations (enum req_op), which are the same since Linux 4.10.
+const (
+	opMask    = 0xff
+	opRead    = 0
+	opWrite   = 1
+	opFlush   = 2
+	opDiscard = 3
+)
+
+// Whose process submitted a request.
+const (
+	originOwn = iota
+	originForeign
+	// originUnknown: a thread of the kernel's, which writes for anybody.
+	originUnknown
+	origins
+)
+
+// Histograms of an operation.
+const (
+	kindWait = iota // nanoseconds from the queue to the driver
+	kindTime        // nanoseconds from the driver to the end
+	kindSize        // sectors
+	kinds
+)
+
+// Numbers of a disk's counters.
+const (
+	opCount = iota
+	opBytes
+	opTime
+	opWait
+	perOperation
+
+	// Eight operations have room, so that the verifier sees that none is beyond the end.
+	numOrigins    = 8 * perOperation // a count and bytes of each
+	numSequential = numOrigins + 2*4
+	numRandom     = numSequential + 1
+	numDropped    = numSequential + 2
+	numDistances  = numSequential + 3
+	distances     = 64
+	numbers       = numDistances + distances
+)
+
+const (
+	// bucketBits and buckets are the layout of package histogram, up to maxValue.
+	bucketBits = 6
+	buckets    = 2048
+	maxValue   = 1<<37 - 1 // 137 s
+
+	sectorBits   = 9
+	minorBits    = 20       // of a device number in the kernel
+	kernelThread = 0x200000 // PF_KTHREAD
+)
+
+// What is known of a request.
+const (
+	entryInserted = 0
+	entryIssued   = 8
+	entryBytes    = 16
+	entryOrigin   = 24
+	entryN        = 32
+)
+
+// Where a disk's last requests ended.
+const (
+	headLast    = 0
+	headNext    = 8
+	headEnds    = 16
+	headStreams = 8
+	headN       = headEnds + 8*headStreams
+)
+
+// Maps.
+const (
+	mapRequests   = "requests"
+	mapHistograms = "histograms"
+	mapCounters   = "counters"
+	mapHeads      = "heads"
+	mapOwner      = "owner"
+)
+
+const (
+	// maxHistograms is how much memory histograms of each CPU may take; if they took more, all
+	// CPUs share them.
+	maxHistograms = 32 << 20
+	// maxRequests bounds the requests that are known at a time.
+	maxRequests = 1 << 16
+	// histogramBytes is the size of one.
+	histogramBytes = 8 * buckets
+)
+
+// mapSpecs returns the maps for so many disks and requests.
+func mapSpecs(disks, requests, cpus int) map[string]*ebpf.MapSpec {
+	n := uint32(disks)          //nolint:gosec // at most maxDisks
+	waiting := uint32(requests) //nolint:gosec // at most maxRequests
+	perCPU := ebpf.PerCPUArray
+	if disks*Operations*kinds*histogramBytes*cpus > maxHistograms {
+		perCPU = ebpf.Array
+	}
+	return map[string]*ebpf.MapSpec{
+		mapRequests:   {Name: mapRequests, Type: ebpf.Hash, KeySize: 8, ValueSize: entryN, MaxEntries: waiting},
+		mapHistograms: {Name: mapHistograms, Type: perCPU, KeySize: 4, ValueSize: histogramBytes, MaxEntries: n * Operations * kinds},
+		mapCounters:   {Name: mapCounters, Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8 * numbers, MaxEntries: n},
+		mapHeads:      {Name: mapHeads, Type: ebpf.Array, KeySize: 4, ValueSize: headN, MaxEntries: n},
+		mapOwner:      {Name: mapOwner, Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1},
+	}
+}
+
+// cpus is how many CPUs there can be.
+func cpus() int {
+	if n, err := ebpf.PossibleCPU(); err == nil {
+		return n
+	}
+	return runtime.NumCPU()
+}

@@ -1,0 +1,219 @@
+package blockio
+
+import "github.com/cilium/ebpf/asm"
+
+// insertProgram runs when a request enters a queue: the scheduler's, or the one before a disk that is
+// busy. The process that submits it runs then.
+func insertProgram(l *layout, numbers []uint32) asm.Instructions {
+	a := &assembler{layout: l}
+	a.begin(inserted, numbers)
+	a.lookup(true)
+	a.load(asm.R2, request, l.started)
+	a.emit(
+		asm.JEq.Imm(asm.R2, 0, "new"),
+		asm.LoadMem(asm.R1, entry, entryInserted, asm.DWord),
+		asm.JGE.Reg(asm.R1, asm.R2, "end"), // it came back from a busy disk, and waits since then
+		asm.LoadMem(asm.R1, entry, entryIssued, asm.DWord),
+		asm.JLT.Reg(asm.R1, asm.R2, "new"),
+		asm.StoreMem(entry, entryInserted, asm.R1, asm.DWord),
+		asm.Ja.Label("end"),
+	)
+	a.mark("new")
+	a.origin(kept)
+	a.emit(
+		asm.StoreMem(entry, entryOrigin, kept, asm.DWord),
+		asm.FnKtimeGetNs.Call(),
+		asm.StoreMem(entry, entryInserted, asm.R0, asm.DWord),
+		asm.Mov.Imm(asm.R1, 0),
+		asm.StoreMem(entry, entryIssued, asm.R1, asm.DWord),
+	)
+	a.mark("end")
+	a.exit()
+	return a.ins
+}
+
+// issueProgram runs when a request is given to the disk's driver.
+func issueProgram(l *layout, numbers []uint32) asm.Instructions {
+	a := &assembler{layout: l}
+	a.begin(issued, numbers)
+	a.lookup(true)
+	a.load(asm.R2, request, l.started)
+	a.emit(
+		// A request that was merged into another one is never issued, and another request takes its
+		// place in memory. What is older than this request is of such a one.
+		asm.LoadMem(asm.R1, entry, entryInserted, asm.DWord),
+		asm.JEq.Imm(asm.R1, 0, "direct"),
+		asm.JGE.Reg(asm.R1, asm.R2, "queued"),
+	)
+	a.mark("direct")
+	a.emit(
+		asm.LoadMem(asm.R1, entry, entryIssued, asm.DWord),
+		asm.JEq.Imm(asm.R1, 0, "first"),
+		asm.JEq.Imm(asm.R2, 0, "first"),
+		asm.JLT.Reg(asm.R1, asm.R2, "first"),
+		// The disk was busy: it waited since then.
+		asm.StoreMem(entry, entryInserted, asm.R1, asm.DWord),
+		asm.Ja.Label("queued"),
+	)
+	a.mark("first")
+	a.emit(asm.Mov.Imm(asm.R1, 0), asm.StoreMem(entry, entryInserted, asm.R1, asm.DWord))
+	a.origin(kept)
+	a.emit(asm.StoreMem(entry, entryOrigin, kept, asm.DWord))
+	a.mark("queued")
+	a.emit(asm.FnKtimeGetNs.Call(), asm.StoreMem(entry, entryIssued, asm.R0, asm.DWord))
+	a.load(asm.R1, request, l.length)
+	a.emit(asm.StoreMem(entry, entryBytes, asm.R1, asm.DWord))
+	a.seeks()
+	a.mark("end")
+	a.exit()
+	return a.ins
+}
+
+// seeks counts how far a read or write begins from the end of the one before, and whether it goes
+// on where one of the last ones ended. It needs the length in R1.
+func (a *assembler) seeks() {
+	a.load(asm.R2, request, a.flags)
+	a.emit(
+		asm.And.Imm(asm.R2, opMask),
+		asm.JGT.Imm(asm.R2, opWrite, "end"), // neither a read nor a write
+		asm.JEq.Imm(asm.R1, 0, "end"),
+		asm.RSh.Imm(asm.R1, sectorBits),
+		asm.StoreMem(asm.RFP, bytesAt, asm.R1, asm.DWord),
+	)
+	a.element(mapHeads, disk, "end")
+	a.emit(asm.LoadMem(asm.R2, asm.RFP, bytesAt, asm.DWord))
+	a.load(asm.R1, request, a.sector)
+	a.emit(
+		asm.Add.Reg(asm.R2, asm.R1), // its end
+		asm.LoadMem(asm.R3, asm.R0, headLast, asm.DWord),
+		asm.StoreMem(asm.R0, headLast, asm.R2, asm.DWord),
+		asm.Mov.Reg(kept, asm.R1), asm.Sub.Reg(kept, asm.R3),
+		asm.JGE.Reg(asm.R1, asm.R3, "forward"),
+		asm.Mov.Reg(kept, asm.R3), asm.Sub.Reg(kept, asm.R1),
+	)
+	a.mark("forward")
+	a.emit(asm.Mov.Imm(asm.R5, numSequential))
+	for i := range headStreams {
+		next := a.label("stream")
+		at := int16(headEnds + 8*i) //nolint:gosec // one of a few
+		a.emit(asm.LoadMem(asm.R4, asm.R0, at, asm.DWord), asm.JNE.Reg(asm.R4, asm.R1, next), asm.StoreMem(asm.R0, at, asm.R2, asm.DWord), asm.Ja.Label("counted"))
+		a.mark(next)
+	}
+	a.emit( // the oldest stream makes room
+		asm.Mov.Imm(asm.R5, numRandom),
+		asm.LoadMem(asm.R3, asm.R0, headNext, asm.DWord),
+		asm.Mov.Reg(asm.R4, asm.R3), asm.Add.Imm(asm.R4, 1), asm.StoreMem(asm.R0, headNext, asm.R4, asm.DWord),
+		asm.And.Imm(asm.R3, headStreams-1), asm.LSh.Imm(asm.R3, 3),
+		asm.Add.Reg(asm.R0, asm.R3), asm.StoreMem(asm.R0, headEnds, asm.R2, asm.DWord),
+	)
+	a.mark("counted")
+	a.emit(asm.StoreMem(asm.RFP, opAt, asm.R5, asm.DWord))
+	a.element(mapCounters, disk, "end")
+	a.emit(asm.Mov.Reg(asm.R1, kept), asm.Mov.Reg(asm.R4, asm.R0))
+	a.log2()
+	a.emit(
+		asm.And.Imm(asm.R2, distances-1), asm.LSh.Imm(asm.R2, 3),
+		asm.Add.Reg(asm.R4, asm.R2), asm.Mov.Imm(asm.R1, 1),
+		asm.AddAtomic.Mem(asm.R4, asm.R1, asm.DWord, 8*numDistances),
+		asm.LoadMem(asm.R5, asm.RFP, opAt, asm.DWord), asm.JEq.Imm(asm.R5, numRandom, "random"),
+	)
+	a.add(numSequential, asm.R1)
+	a.emit(asm.Ja.Label("end"))
+	a.mark("random")
+	a.add(numRandom, asm.R1)
+}
+
+// completeProgram runs when the driver reports that a request is done, or a part of it.
+func completeProgram(l *layout, numbers []uint32) asm.Instructions {
+	a := &assembler{layout: l}
+	a.begin(completed, numbers)
+	a.load(asm.R1, request, l.length)
+	a.emit(asm.JLT.Reg32(kept, asm.R1, "end")) // the rest comes later
+	a.lookup(false)
+	a.emit(
+		asm.LoadMem(asm.R1, entry, entryIssued, asm.DWord),
+		asm.JEq.Imm(asm.R1, 0, "end"), // issued before the programs were there, or a step of a flush
+		asm.FnKtimeGetNs.Call(),
+		asm.LoadMem(asm.R1, entry, entryIssued, asm.DWord),
+		asm.Sub.Reg(asm.R0, asm.R1), asm.StoreMem(asm.RFP, timeAt, asm.R0, asm.DWord),
+		asm.LoadMem(asm.R2, entry, entryInserted, asm.DWord),
+		asm.Mov.Imm(asm.R3, 0),
+		asm.JEq.Imm(asm.R2, 0, "direct"),
+		asm.Mov.Reg(asm.R3, asm.R1), asm.Sub.Reg(asm.R3, asm.R2),
+	)
+	a.mark("direct")
+	a.emit(
+		asm.StoreMem(asm.RFP, waitAt, asm.R3, asm.DWord),
+		asm.LoadMem(asm.R1, entry, entryBytes, asm.DWord), asm.StoreMem(asm.RFP, bytesAt, asm.R1, asm.DWord),
+		asm.LoadMem(asm.R1, entry, entryOrigin, asm.DWord), asm.StoreMem(asm.RFP, originAt, asm.R1, asm.DWord),
+		asm.Mov.Imm(asm.R1, 0),
+		asm.StoreMem(entry, entryInserted, asm.R1, asm.DWord), asm.StoreMem(entry, entryIssued, asm.R1, asm.DWord),
+	)
+	a.operation()
+	a.count()
+	for kind, value := range []int16{kindWait: waitAt, kindTime: timeAt, kindSize: bytesAt} {
+		a.record(kind, value)
+	}
+	a.mark("end")
+	a.exit()
+	return a.ins
+}
+
+// operation leaves in kept what the request does.
+func (a *assembler) operation() {
+	a.load(asm.R1, request, a.flags)
+	a.emit(asm.Mov.Reg(asm.R2, asm.R1), asm.And.Imm(asm.R2, opMask))
+	for _, known := range [][2]int32{{opRead, Read}, {opFlush, Flush}, {opDiscard, Discard}} {
+		next := a.label("op")
+		a.emit(asm.JNE.Imm(asm.R2, known[0], next), asm.Mov.Imm(kept, known[1]), asm.Ja.Label("operation"))
+		a.mark(next)
+	}
+	a.emit(
+		asm.Mov.Imm(kept, Other), asm.JNE.Imm(asm.R2, opWrite, "operation"),
+		asm.Mov.Imm(kept, Write),
+		asm.And.Imm(asm.R1, int32(a.fua)), asm.JEq.Imm(asm.R1, 0, "operation"), //nolint:gosec // one bit
+		asm.Mov.Imm(kept, FUA),
+	)
+	a.mark("operation")
+}
+
+// count adds the request to the disk's counters.
+func (a *assembler) count() {
+	a.element(mapCounters, disk, "end")
+	a.emit(
+		asm.Mov.Reg(asm.R3, asm.R0), // those of its operation
+		asm.Mov.Reg(asm.R2, kept), asm.And.Imm(asm.R2, 7), asm.Mul.Imm(asm.R2, 8*perOperation),
+		asm.Add.Reg(asm.R3, asm.R2),
+		asm.Mov.Imm(asm.R1, 1), asm.AddAtomic.Mem(asm.R3, asm.R1, asm.DWord, 8*opCount),
+	)
+	for _, sum := range [][2]int16{{bytesAt, opBytes}, {timeAt, opTime}, {waitAt, opWait}} {
+		a.emit(asm.LoadMem(asm.R1, asm.RFP, sum[0], asm.DWord), asm.AddAtomic.Mem(asm.R3, asm.R1, asm.DWord, 8*sum[1]))
+	}
+	a.emit(
+		asm.LoadMem(asm.R2, asm.RFP, originAt, asm.DWord), asm.And.Imm(asm.R2, 3), asm.LSh.Imm(asm.R2, 4),
+		asm.Add.Reg(asm.R0, asm.R2),
+		asm.Mov.Imm(asm.R1, 1), asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 8*numOrigins),
+		asm.LoadMem(asm.R1, asm.RFP, bytesAt, asm.DWord), asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 8*(numOrigins+1)),
+	)
+}
+
+// record adds a value on the stack to one of the operation's histograms.
+func (a *assembler) record(kind int, at int16) {
+	next := a.label("recorded")
+	a.emit(asm.LoadMem(asm.R1, asm.RFP, at, asm.DWord))
+	if kind == kindSize {
+		a.emit(asm.JEq.Imm(asm.R1, 0, next), asm.RSh.Imm(asm.R1, sectorBits))
+	}
+	a.bucket()
+	a.emit(
+		asm.StoreMem(asm.RFP, valueAt, asm.R2, asm.DWord),
+		asm.Mov.Reg(asm.R1, disk), asm.Mul.Imm(asm.R1, Operations), asm.Add.Reg(asm.R1, kept),
+		asm.Mul.Imm(asm.R1, kinds), asm.Add.Imm(asm.R1, int32(kind)), //nolint:gosec // one of a few
+	)
+	a.element(mapHistograms, asm.R1, next)
+	a.emit(
+		asm.LoadMem(asm.R2, asm.RFP, valueAt, asm.DWord), asm.And.Imm(asm.R2, buckets-1), asm.LSh.Imm(asm.R2, 3),
+		asm.Add.Reg(asm.R0, asm.R2), asm.Mov.Imm(asm.R1, 1), asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 0),
+	)
+	a.mark(next)
+}
