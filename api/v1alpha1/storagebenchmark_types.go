@@ -50,6 +50,11 @@ type StorageBenchmarkSpec struct {
 	// +kubebuilder:default={}
 	Trials Trials `json:"trials,omitempty"`
 
+	// compare says what is compared with each other, which metric decides, and what difference
+	// matters. Default: variants, if there are any.
+	// +optional
+	Compare *Compare `json:"compare,omitempty"`
+
 	// results says where the results go.
 	// +required
 	Results Results `json:"results"`

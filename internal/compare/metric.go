@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,31 +11,13 @@ import (
 )
 
 // Direction is which way a metric gets better.
-type Direction string
+type Direction = result.Direction
 
 // Directions.
 const (
-	Higher Direction = "Higher"
-	Lower  Direction = "Lower"
+	Higher = result.Higher
+	Lower  = result.Lower
 )
-
-// times matches quantities that are times which somebody waits.
-var times = regexp.MustCompile(`\.(latency|completion|submission)\.`)
-
-// Better returns the direction in which a metric improves, from its name; false
-// if the name does not tell, as with counts.
-func Better(name string) (Direction, bool) {
-	_, quantity, _ := strings.Cut(name, ".")
-	last := quantity[strings.LastIndexByte(quantity, '.')+1:]
-	switch {
-	case last == "iops" || last == "rate" || last == "bandwidth":
-		return Higher, true
-	case times.MatchString("."+quantity) || last == "duration" || last == "await":
-		return Lower, true
-	default:
-		return "", false
-	}
-}
 
 // minTrials is the number of trials that a 95 % interval of a median needs.
 const minTrials = 6
@@ -44,7 +25,7 @@ const minTrials = 6
 // metric compares one metric of two rows.
 func metric(name string, first, second result.Estimate, maxRegression float64) Metric {
 	m := Metric{Name: name, Unit: first.Unit, First: first, Second: second, Verdict: Inconclusive}
-	m.Better, _ = Better(name)
+	m.Better, _ = result.Better(name)
 	if first.Median > 0 && !first.AtLeast && !second.AtLeast {
 		ratio := second.Median / first.Median
 		m.Ratio = &ratio

@@ -17,7 +17,7 @@ func (c Comparison) Table(w io.Writer) error {
 		for _, m := range p.Metrics {
 			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
 				change(p.First.Target, p.Second.Target), change(p.First.Node, p.Second.Node), p.First.cell(),
-				m.Name, m.Better.arrow(), report.InUnit(m.Unit, m.First.Median), report.InUnit(m.Unit, m.Second.Median), ratio(m.Ratio), between(m.Low, m.High), m.Verdict.text())
+				m.Name, arrow(m.Better), report.InUnit(m.Unit, m.First.Median), report.InUnit(m.Unit, m.Second.Median), ratio(m.Ratio), between(m.Low, m.High), m.Verdict.text())
 		}
 	}
 	if err := tw.Flush(); err != nil {
@@ -65,7 +65,7 @@ func (v Verdict) text() string {
 	}
 }
 
-func (d Direction) arrow() string {
+func arrow(d Direction) string {
 	if d == Higher {
 		return "higher"
 	}

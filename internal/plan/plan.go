@@ -81,6 +81,11 @@ func Build(in Input) (*trial.Plan, error) {
 	if n := len(p.Targets) * len(in.Nodes); n > MaxWorkers {
 		return nil, invalid("spec.placement.nodes", fmt.Sprintf("%d targets × %d nodes make %d workers; the limit is %d", len(p.Targets), len(in.Nodes), n, MaxWorkers), "lower placement.nodes or split the benchmark")
 	}
+	compare, err := buildCompare(b.Spec)
+	if err != nil {
+		return nil, err
+	}
+	p.Compare = compare
 	p.Order, p.Seed = string(cmp.Or(b.Spec.Trials.Order, v1alpha1.OrderInterleaved)), seedOf(p)
 	p.Trials = order(p, int(b.Spec.Trials.Min))
 	for _, node := range in.Nodes {

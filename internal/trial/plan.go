@@ -24,6 +24,8 @@ type Plan struct {
 	// Variants to measure, the control first; none if the storage is measured as it
 	// is.
 	Variants []Variant `json:"variants,omitempty"`
+	// Compare is what is compared; nil: the variants, if there are any.
+	Compare *Compare `json:"compare,omitempty"`
 	// Order of the trials: Interleaved, Random or Sequential. Empty in plans of releases that
 	// only had the first.
 	Order string `json:"order,omitempty"`
@@ -93,6 +95,18 @@ type Variant struct {
 	Name           string    `json:"name"`
 	Tunables       []Tunable `json:"tunables,omitempty"`
 	AcceptDataLoss bool      `json:"acceptDataLoss,omitempty"`
+}
+
+// Compare says what is compared with each other, and how it is decided.
+type Compare struct {
+	// By is "variant" or "target"; the first is the control.
+	By string `json:"by"`
+	// Workload and Metric decide. Without a metric, the first headline of each workload does;
+	// without a workload, every one that has the metric.
+	Workload string `json:"workload,omitempty"`
+	Metric   string `json:"metric,omitempty"`
+	// MinEffect is the smallest difference that matters: 0.05 is 5 %.
+	MinEffect float64 `json:"minEffect"`
 }
 
 // Everything is the pattern that matches every device and dataset. In other patterns

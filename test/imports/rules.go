@@ -41,11 +41,11 @@ var Rules = []Rule{
 	{Path: "internal/suggest", Pure: true, Bare: true}, // did you mean
 
 	// The pure middle.
-	{Path: "internal/plan", Own: []string{"api/v1alpha1", "internal/suggest", "internal/trial"}, Foreign: kubernetesTypes, Pure: true},
+	{Path: "internal/plan", Own: []string{"api/v1alpha1", "internal/result", "internal/suggest", "internal/trial"}, Foreign: kubernetesTypes, Pure: true},
 	{Path: "internal/policy", Own: []string{"api/v1alpha1", "internal/trial"}, Foreign: kubernetesTypes, Pure: true},
 	{Path: "internal/jobspec", Own: []string{"internal/trial"}, Foreign: kubernetesTypes, Pure: true},
 	{Path: "internal/progress", Pure: true, Bare: true},
-	{Path: "internal/stats", Own: []string{"internal/trial", "internal/result", "internal/histogram"}, Foreign: []string{"gonum.org/v1/gonum/stat"}, Pure: true, Bare: true},
+	{Path: "internal/stats", Own: []string{"internal/trial", "internal/result", "internal/report", "internal/histogram"}, Foreign: []string{"gonum.org/v1/gonum/stat"}, Pure: true, Bare: true},
 	{Path: "internal/verdict", Own: []string{"internal/report", "internal/result"}, Pure: true, Bare: true},
 	{Path: "internal/report", Own: []string{"internal/result"}, Pure: true, Bare: true},
 	{Path: "internal/report/page", Own: []string{"internal/histogram", "internal/report", "internal/result", "internal/trial"}, Pure: true, Bare: true},
