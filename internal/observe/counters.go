@@ -15,11 +15,12 @@ const sector = 512
 
 // Fields of /sys/block/<disk>/stat, counted from 0.
 const (
-	readIOs, readSectors, readTicks    = 0, 2, 3
-	writeIOs, writeSectors, writeTicks = 4, 6, 7
-	weightedTicks                      = 10
-	flushIOs, flushTicks               = 15, 16 // Linux 5.5 and later
-	fields                             = 17
+	readIOs, readMerges, readSectors, readTicks     = 0, 1, 2, 3
+	writeIOs, writeMerges, writeSectors, writeTicks = 4, 5, 6, 7
+	inFlight, weightedTicks                         = 8, 10
+	discardIOs, discardSectors                      = 11, 13 // Linux 4.18 and later
+	flushIOs, flushTicks                            = 15, 16 // Linux 5.5 and later
+	fields                                          = 17
 )
 
 // Disks are the leaf disks of a target.

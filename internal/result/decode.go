@@ -22,6 +22,7 @@ const (
 	MaxTrial         = 8 << 20
 	MaxWorkerSummary = 16 << 20
 	MaxRaw           = 32 << 20
+	MaxSamples       = 4 << 20
 	MaxRunSummary    = 32 << 20
 	// MaxDocument is the largest of them.
 	MaxDocument = 32 << 20

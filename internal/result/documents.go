@@ -109,6 +109,9 @@ type Trial struct {
 	Failure   *trial.Failure `json:"failure,omitempty"`
 	// Tunables that were set for the trial and restored after it.
 	Tunables []Tunable `json:"tunables,omitempty"`
+	// Samples is what was read every second, or more often, while the trial ran, as a
+	// Parquet file in the store.
+	Samples *Object `json:"samples,omitempty"`
 	Measurement
 }
 
@@ -171,6 +174,8 @@ type Measurement struct {
 	// RawOutput is the tool's own output. The runner stores it as a separate
 	// object.
 	RawOutput []byte `json:"-"`
+	// Rates are what the engine did over time, for the samples.
+	Rates []Rate `json:"-"`
 	// EngineCPU is the CPU time that an engine without a program of its own used for
 	// measuring, in the process in which the engine runs.
 	EngineCPU time.Duration `json:"-"`
@@ -363,6 +368,9 @@ type Environment struct {
 	Tools map[string]string `json:"tools"`
 	// Observers are what observed more than the kernel's counters, and why one did not.
 	Observers []Observer `json:"observers,omitempty"`
+	// Idle is what the disks and the machine did for a second before the worker's first
+	// trial, when nothing of it ran.
+	Idle Metrics `json:"idle,omitempty"`
 }
 
 // CPU of the node.

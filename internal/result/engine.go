@@ -26,6 +26,7 @@ type EngineResult struct {
 	OwnCPU      time.Duration  `json:"ownCPU"`
 	EngineCPU   time.Duration  `json:"engineCPU"`
 	Measurement *Measurement   `json:"measurement,omitempty"`
+	Rates       []Rate         `json:"rates,omitempty"`
 	Failure     *trial.Failure `json:"failure,omitempty"`
 }
 
@@ -54,7 +55,7 @@ func (r *EngineResult) check() error {
 	if r.Elapsed < 0 || r.OwnCPU < 0 || r.EngineCPU < 0 {
 		return fmt.Errorf("its times are %s, %s and %s", r.Elapsed, r.OwnCPU, r.EngineCPU)
 	}
-	return r.Failure.Bound()
+	return errors.Join(checkRates(r.Rates), r.Failure.Bound())
 }
 
 func (m *Measurement) check() error {

@@ -176,11 +176,12 @@ func (w *worker) trials(ctx context.Context, target *target, tuning *tuning) err
 			w.report(Event{Step: Skipped, Trial: t, Index: i + 1})
 			continue
 		}
-		document, raw, err := w.trial(ctx, target, tuning, t, i+1)
+		w.baseline(ctx)
+		document, more, err := w.trial(ctx, target, tuning, t, i+1)
 		if err != nil {
 			return err
 		}
-		if err := w.saveTrial(ctx, document, raw); err != nil {
+		if err := w.saveTrial(ctx, document, more); err != nil {
 			return err
 		}
 		if f := document.Failure; f != nil && f.Class == reason.TunablesNotRestored {
@@ -191,13 +192,23 @@ func (w *worker) trials(ctx context.Context, target *target, tuning *tuning) err
 }
 
 // saveTrial writes a trial's document to the spool, and uploads it if the store is reachable.
-func (w *worker) saveTrial(ctx context.Context, d *result.Trial, raw []byte) error {
-	if len(raw) > 0 {
-		object, err := w.uploads.add(ctx, w.keys.Raw(w.worker.Name, d.Trial.ID), raw)
+func (w *worker) saveTrial(ctx context.Context, d *result.Trial, more apartFrom) error {
+	for _, o := range []struct {
+		key   string
+		body  []byte
+		named **result.Object
+	}{
+		{w.keys.Raw(w.worker.Name, d.Trial.ID), more.raw, &d.Raw},
+		{w.keys.Samples(w.worker.Name, d.Trial.ID), more.samples, &d.Samples},
+	} {
+		if len(o.body) == 0 {
+			continue
+		}
+		object, err := w.uploads.add(ctx, o.key, o.body)
 		if err != nil {
 			return err
 		}
-		d.Raw = &object
+		*o.named = &object
 	}
 	body, err := encodeTrial(d)
 	if err != nil {

@@ -219,7 +219,7 @@ func TestWhatWasNotUploadedIsUploadedByTheNextProcess(t *testing.T) {
 	b.change = func(o *Options) { o.StopGrace = 50 * time.Millisecond }
 	ctx, cancel := context.WithCancel(t.Context())
 	b.store.put = func(key string) error {
-		if strings.Contains(key, "/trials/") || strings.Contains(key, "/raw/") {
+		if strings.Contains(key, "/trials/") || strings.Contains(key, "/raw/") || strings.Contains(key, "/samples/") {
 			cancel() // the end, while the store is away
 			return errAway
 		}

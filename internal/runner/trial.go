@@ -21,17 +21,23 @@ import (
 	"storagebench.io/storagebench/internal/workload/apart"
 )
 
-// trial runs one trial and returns its document and its tool's output, compressed. If the
-// workload fails, the document says so. An error means that the whole worker cannot
-// continue.
-func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t trial.Trial, index int) (*result.Trial, []byte, error) {
+// apartFrom is what a trial stores beside its document, compressed; empty: nothing.
+type apartFrom struct {
+	// raw is its tool's output, and samples what was read over time.
+	raw, samples []byte
+}
+
+// trial runs one trial and returns its document and what is stored beside it. If the workload
+// fails, the document says so. An error means that the whole worker cannot continue.
+func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t trial.Trial, index int) (*result.Trial, apartFrom, error) {
+	var more apartFrom
 	work, ok := w.Plan.Workload(t.Workload)
 	if !ok {
-		return nil, nil, fmt.Errorf("runner: workload %[2]q of trial %[1]s is not in the plan", t.ID, t.Workload)
+		return nil, more, fmt.Errorf("runner: workload %[2]q of trial %[1]s is not in the plan", t.ID, t.Workload)
 	}
 	engine, err := w.Engines.Engine(work.Engine)
 	if err != nil {
-		return nil, nil, err
+		return nil, more, err
 	}
 	env := workload.Env{
 		Workload: work, Target: w.target, Dir: target.dir(), Opened: target.opened(), Device: target.device, Trial: t, Run: w.Plan.Run, Worker: w.worker.Name,
@@ -39,7 +45,7 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 	}
 	for _, dir := range []string{env.Scratch, env.State} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, nil, fmt.Errorf("runner: %w", err)
+			return nil, more, fmt.Errorf("runner: %w", err)
 		}
 	}
 	defer func() { _ = os.RemoveAll(env.Scratch) }() // what stays goes with the Pod
@@ -49,22 +55,24 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 		Engine: work.Engine, Attempt: w.attempt, StartedAt: w.Clock.Now(),
 	}
 	var m *result.Measurement
+	var seen *observed
 	err = w.prepare(ctx, engine, env, d.Trial, index)
 	if err == nil {
-		err = w.withTunables(ctx, tuning, d, func() (err error) { m, err = w.execute(ctx, engine, env, d, index); return err })
+		err = w.withTunables(ctx, tuning, d, func() (err error) { m, seen, err = w.execute(ctx, engine, env, d, index); return err })
 	}
 	d.EndedAt = w.Clock.Now()
 	if ctx.Err() == nil && !errors.Is(err, apart.ErrStuck) {
 		err = errors.Join(err, w.clean(ctx, engine, env))
 	}
 	if ctx.Err() != nil { // an interrupted trial does not count
-		return nil, nil, errors.Join(notRestored(err), ctx.Err(), err)
+		return nil, more, errors.Join(notRestored(err), ctx.Err(), err)
 	}
 	if errors.Is(err, apart.ErrStuck) {
-		return nil, nil, err // it may still write to the target during the next trial
+		return nil, more, err // it may still write to the target during the next trial
 	}
 	if m != nil {
 		d.Measurement = *m
+		more.samples = seen.encode(d)
 		d.Verdicts = verdict.Judge(verdict.Of(d, w.summary.Environment))
 	}
 	d.Outcome = result.Measured
@@ -76,9 +84,9 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 	} else {
 		w.report(Event{Step: Measured, Trial: t, Index: index})
 	}
-	raw, err := compress(d.RawOutput)
+	more.raw, err = compress(d.RawOutput)
 	d.RawOutput = nil
-	return d, raw, err
+	return d, more, err
 }
 
 // notRestored returns the failure in err's chain that says that the node is still changed, or
@@ -123,18 +131,18 @@ func (w *worker) clean(ctx context.Context, engine workload.Engine, env workload
 // execute runs a trial, and reads the counters of the disks below the target before it, after
 // it, and when all that it left in memory is written. It does the same for every trial,
 // whatever its engine and variant, so that none pays for what the one before it left.
-func (w *worker) execute(ctx context.Context, engine workload.Engine, env workload.Env, d *result.Trial, index int) (*result.Measurement, error) {
+func (w *worker) execute(ctx context.Context, engine workload.Engine, env workload.Env, d *result.Trial, index int) (*result.Measurement, *observed, error) {
 	t := d.Trial
 	expected, _ := engine.Estimate(env.Workload.Config) // 0 if the duration is unknown
 	w.report(Event{Step: Running, Trial: t, Index: index, Expected: expected.Duration})
 	if env.Device != "" {
 		if err := device.DropCache(env.Device); err != nil {
-			return nil, env.Unusable(err)
+			return nil, nil, env.Unusable(err)
 		}
 	}
 	files, err := w.files(ctx, env)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	watch := w.watch()
 	idle := w.waitForIdle(ctx, watch)
@@ -143,6 +151,8 @@ func (w *worker) execute(ctx context.Context, engine workload.Engine, env worklo
 	var m *result.Measurement
 	d.StartedAt = w.Clock.Now()
 	requests := w.watchRequests()
+	seen := &observed{sampler: watch.Start(expected.Duration), limit: result.MaxSamples}
+	defer seen.sampler.Stop()
 	before := watch.Read(w.Clock.Now())
 	used, elapsed := apart.Quietly(func() { m, err = engine.Run(requests.engine(limited), env) })
 	end := watch.Read(w.Clock.Now())
@@ -150,11 +160,12 @@ func (w *worker) execute(ctx context.Context, engine workload.Engine, env worklo
 	if m != nil {
 		m.Devices = nil // what an engine claims; only the runner can observe them
 	}
+	seen.sampler.Stop()
 	if ctx.Err() == nil && errors.Is(context.Cause(limited), errHangs) {
-		return m, hangs(env, expected.Duration, elapsed, err)
+		return m, seen, hangs(env, expected.Duration, elapsed, err)
 	}
 	if m == nil || m.Metrics == nil || elapsed <= 0 {
-		return m, err
+		return m, seen, err
 	}
 	if err == nil {
 		err = w.drain(ctx, env)
@@ -173,7 +184,7 @@ func (w *worker) execute(ctx context.Context, engine workload.Engine, env worklo
 		maps.Copy(m.Metrics, more)
 	}
 	requests.add(m)
-	return m, err
+	return m, seen, err
 }
 
 // errHangs is the cause of a context that ended because its trial took too long.

@@ -117,7 +117,7 @@ func TestTheQueueDepthIsOfTheTimeBetweenTheReadings(t *testing.T) {
 		clock.now = clock.now.Add(4 * time.Second)
 		write(8000)
 	}
-	m, err := w.execute(t.Context(), b.engine, workload.Env{Dir: t.TempDir(), Scratch: t.TempDir()}, &result.Trial{Trial: b.plan.Trials[0]}, 1)
+	m, _, err := w.execute(t.Context(), b.engine, workload.Env{Dir: t.TempDir(), Scratch: t.TempDir()}, &result.Trial{Trial: b.plan.Trials[0]}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,14 +64,14 @@ func (u *uploader) add(ctx context.Context, key string, body []byte) (result.Obj
 	return result.Object{Key: key, Bytes: len(body), Digest: trial.Digest(body)}, nil
 }
 
-// recover uploads what an earlier process left in the spool. A trial's raw output is uploaded
-// before its document.
+// recover uploads what an earlier process left in the spool. A trial's raw output and samples
+// are uploaded before its document.
 func (u *uploader) recover(ctx context.Context) error {
 	keys, err := u.spool.List(ctx, u.prefix)
 	if err != nil {
 		return fmt.Errorf("runner: the spool: %w", err)
 	}
-	slices.Sort(keys) // …/raw/… comes before …/trials/…
+	slices.Sort(keys) // …/raw/… and …/samples/… come before …/trials/…
 	u.pending = keys
 	return u.waitForStore(ctx)
 }

@@ -57,6 +57,23 @@ func belowLoops(layers []result.Layer) []string {
 	return disks
 }
 
+// baselineWindow is how long the machine is watched before the worker's first trial.
+const baselineWindow = time.Second
+
+// baseline records what the disks and the machine do while nothing of the worker runs, once.
+func (w *worker) baseline(ctx context.Context) {
+	e := w.summary.Environment
+	if e == nil || e.Idle != nil {
+		return
+	}
+	sampler := w.watch().Start(baselineWindow)
+	select {
+	case <-ctx.Done():
+	case <-w.Clock.After(baselineWindow):
+	}
+	e.Idle = sampler.Idle()
+}
+
 const (
 	// idleWindow is how long the disks are watched before a trial.
 	idleWindow = 250 * time.Millisecond

@@ -17,6 +17,7 @@ func NewGrant(ctx context.Context, signer Signer, p *trial.Plan, worker string, 
 	for _, t := range p.Trials {
 		limits[keys.Trial(worker, t.ID)] = result.MaxTrial
 		limits[keys.Raw(worker, t.ID)] = result.MaxRaw
+		limits[keys.Samples(worker, t.ID)] = result.MaxSamples
 		get = append(get, keys.Trial(worker, t.ID))
 	}
 	grant := &trial.Grant{Expires: now.Add(valid), Get: make(map[string]string, len(get))}

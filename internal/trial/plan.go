@@ -286,6 +286,11 @@ func (k Keys) Trial(worker, id string) string {
 	return k.join("workers", worker, "trials", id+".json")
 }
 
+// Samples is the key of a trial's samples over time, as a Parquet file.
+func (k Keys) Samples(worker, id string) string {
+	return k.join("workers", worker, "samples", id+".parquet")
+}
+
 // Raw is the key of the unchanged output of a trial's tool, compressed with zstd.
 func (k Keys) Raw(worker, id string) string {
 	return k.join("workers", worker, "raw", id, "output.zst")

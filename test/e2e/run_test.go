@@ -66,9 +66,9 @@ func TestClassesModesAndNodes(t *testing.T) {
 	if len(seen) != 18 || len(b.Status.Summary) != 18 { // 3 targets × 2 nodes × (a workload and two jobs of another)
 		t.Errorf("rows: %v", seen)
 	}
-	// Per worker: 4 trials with their raw output, a summary, and what of it was accepted;
+	// Per worker: 4 trials with their raw output and samples, a summary, and what of it was accepted;
 	// plan.json and summary.json.
-	if got := l.stored(b); len(got) != 6*10+2 {
+	if got := l.stored(b); len(got) != 6*14+2 {
 		t.Errorf("%d objects: %v", len(got), got)
 	}
 	for _, tr := range l.trials(b, l.worker("ext4")) {

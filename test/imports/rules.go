@@ -71,8 +71,10 @@ var Rules = []Rule{
 	{Path: "internal/device/devicetest"}, // for tests
 	{Path: "internal/environment", Own: []string{"internal/device", "internal/trial", "internal/result"}, Foreign: append([]string{"github.com/prometheus/procfs"}, system...), Bare: true},
 	{Path: "internal/powercut", Bare: true},
-	{Path: "internal/observe", Own: []string{"internal/result"}, Bare: true},
 	{Path: "internal/observe/blockio", Own: []string{"internal/histogram", "internal/result"}, Foreign: []string{"github.com/cilium/ebpf"}, Bare: true},
+	{Path: "internal/observe", Own: []string{"internal/result", "internal/samples"}, Bare: true},
+	{Path: "internal/samples", Pure: true, Bare: true},
+	{Path: "internal/samples/codec", Own: []string{"internal/samples"}, Foreign: []string{"github.com/parquet-go/parquet-go", "github.com/klauspost/compress/zstd"}, Bare: true},
 	{Path: "internal/workload", Own: []string{"internal/device", "internal/trial", "internal/result", "internal/suggest"}, Bare: true},
 	{Path: "internal/workload/defaultstest", Own: []string{"config/crd"}, Foreign: []string{"sigs.k8s.io/yaml"}}, // for tests
 	{Path: "internal/workload/tool", Bare: true},
@@ -125,7 +127,7 @@ var Rules = []Rule{
 	{Path: "internal/runner/journal", Own: []string{"internal/tunable", "internal/trial"}, Foreign: system, Bare: true},
 	{
 		Path:    "internal/runner",
-		Own:     []string{"internal/workload", "internal/workload/apart", "internal/nofollow", "internal/device", "internal/environment", "internal/observe", "internal/observe/blockio", "internal/tunable", "internal/runner/journal", "internal/store", "internal/store/dir", "internal/trial", "internal/result", "internal/verdict"},
+		Own:     []string{"internal/workload", "internal/workload/apart", "internal/nofollow", "internal/device", "internal/environment", "internal/observe", "internal/observe/blockio", "internal/samples", "internal/samples/codec", "internal/tunable", "internal/runner/journal", "internal/store", "internal/store/dir", "internal/trial", "internal/result", "internal/verdict"},
 		Foreign: append([]string{"github.com/cenkalti/backoff/v5", "github.com/klauspost/compress/zstd"}, system...),
 		Bare:    true,
 	},

@@ -82,7 +82,7 @@ func TestTheGrantOpensTheWorkersOwnObjectsOnly(t *testing.T) {
 	}
 	own := fmt.Sprintf("%s/%s/%s/workers/%s/", b.Namespace, b.Name, b.Status.Run.ID, job.Labels[jobspec.LabelWorker])
 	uploads := grant.Uploads.Keys()
-	if len(uploads) != 5 || len(grant.Get) != 3 { // two trials: document and raw output each, and the summary
+	if len(uploads) != 7 || len(grant.Get) != 3 { // two trials: document, raw output and samples each, and the summary
 		t.Errorf("grant: %q to put, %d to get", uploads, len(grant.Get))
 	}
 	for _, key := range uploads {

@@ -52,7 +52,7 @@ func (l *lab) capture() {
 		for key, body := range l.stored(typed) {
 			name := strings.TrimPrefix(strings.TrimPrefix(key, prefix), "/")
 			isTrial := strings.Contains(name, "/trials/")
-			if isTrial && trialFound || strings.Contains(name, "/raw/") {
+			if isTrial && trialFound || strings.Contains(name, "/raw/") || strings.Contains(name, "/samples/") {
 				continue
 			}
 			trialFound = trialFound || isTrial

@@ -104,7 +104,7 @@ func (e Engine) do(ctx context.Context, s step, env workload.Env) (*result.Measu
 	stage.rename(r.EngineResult)
 	m := r.Measurement
 	if m != nil {
-		m.RawOutput, m.EngineCPU, m.Elapsed = r.raw, r.EngineCPU, r.Elapsed
+		m.RawOutput, m.Rates, m.EngineCPU, m.Elapsed = r.raw, r.Rates, r.EngineCPU, r.Elapsed
 		m.RunnerCPU = max(0, r.OwnCPU-r.EngineCPU) + r.runnerCPU
 	}
 	if r.Failure == nil {

@@ -39,7 +39,7 @@ func writeReply(w io.Writer, document result.EngineResult, raw []byte) error {
 		}
 	}
 	if err != nil {
-		document.Measurement, document.Failure = nil, trial.AsFailure(err)
+		document.Measurement, document.Rates, document.Failure = nil, nil, trial.AsFailure(err)
 		if text, err = json.Marshal(document); err != nil {
 			return err
 		}

@@ -81,7 +81,7 @@ func (r request) do(ctx context.Context, engines Finder) (document result.Engine
 		document.OwnCPU, document.Elapsed = Quietly(func() { m, err = r.ask(ctx, e) })
 	}
 	if m != nil {
-		document.Measurement, document.EngineCPU, raw = m, m.EngineCPU, m.RawOutput
+		document.Measurement, document.Rates, document.EngineCPU, raw = m, m.Rates, m.EngineCPU, m.RawOutput
 	}
 	if err != nil {
 		document.Failure = trial.AsFailure(err)
