@@ -13,6 +13,7 @@
 //	stores      ResultStores: clients, and the condition Available
 //	written     versions of objects that the operator itself has written last
 //	action      what is logged and counted of every change
+//	metrics     what benchmarks have measured, and what the operator waits for, for Prometheus
 //
 // Calls run downwards in this list, and never back.
 package controllers

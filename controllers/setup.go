@@ -17,6 +17,7 @@ import (
 	"storagebench.io/storagebench/controllers/benchmark"
 	"storagebench.io/storagebench/controllers/fence"
 	"storagebench.io/storagebench/controllers/leases"
+	"storagebench.io/storagebench/controllers/metrics"
 	"storagebench.io/storagebench/controllers/restore"
 	"storagebench.io/storagebench/controllers/results"
 	"storagebench.io/storagebench/controllers/stores"
@@ -69,6 +70,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		}
 	}
 	if err := action.Register(); err != nil {
+		return err
+	}
+	if err := metrics.Register(mgr.GetCache()); err != nil {
 		return err
 	}
 	// Kinds that wake no controller need an informer too, or they could not be read.

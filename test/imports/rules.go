@@ -183,6 +183,7 @@ var Rules = []Rule{
 	{Path: "controllers/state", Foreign: controllerFramework},
 	{Path: "controllers/fence", Foreign: controllerFramework},
 	{Path: "controllers/written", Foreign: []string{"k8s.io/apimachinery/pkg/types"}},
+	{Path: "controllers/metrics", Own: []string{"api/v1alpha1"}, Foreign: append([]string{"github.com/prometheus/client_golang/prometheus"}, controllerFramework...)},
 	{Path: "controllers/action", Foreign: append([]string{"github.com/prometheus/client_golang/prometheus"}, controllerFramework...)},
 	{
 		Path:    "cmd/manager",

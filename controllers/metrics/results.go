@@ -1,0 +1,190 @@
+package metrics
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+)
+
+var rowLabels = []string{"namespace", "benchmark", "target", "node", "workload", "part", "variant"}
+
+var (
+	descBenchmarks    = describe("storagebench_benchmarks", "Benchmarks by state: Waiting, Running, Suspended, Stalled, Failed or Complete.", "state")
+	descTrialsPlanned = describe("storagebench_trials_planned", "Trials that the present runs of all benchmarks plan.")
+	descTrialsStored  = describe("storagebench_trials_stored", "Trials of the present runs of all benchmarks that are stored.")
+	descUnrestored    = describe("storagebench_node_restore", "1 for each node whose settings a benchmark may have changed, by phase: InUse while its worker runs, then Restoring, NodeAway or Failed; Gone and Abandoned are waited for by nobody.", "node", "phase")
+	descStore         = describe("storagebench_store_available", "1 if the ResultStore took an object when that was last tried, else 0.", "store")
+	descState         = describe("storagebench_benchmark_state", "1 for the state that a benchmark is in, with the reason of its condition Ready.", "namespace", "benchmark", "state", "reason")
+	descFinished      = describe("storagebench_benchmark_finished_time_seconds", "When the last run of a benchmark ended, in seconds since 1970.", "namespace", "benchmark")
+	descMedian        = describe("storagebench_result", "Median over the trials of a row, in SI base units: I/Os, operations or bytes per second, or seconds for latencies.", append(slices.Clone(rowLabels), "metric")...)
+	descLow           = describe("storagebench_result_low", "Lower end of the 95 % interval of storagebench_result; absent below 6 trials.", append(slices.Clone(rowLabels), "metric")...)
+	descHigh          = describe("storagebench_result_high", "Upper end of the 95 % interval of storagebench_result; absent below 6 trials.", append(slices.Clone(rowLabels), "metric")...)
+	descVerdict       = describe("storagebench_verdict", "1 for each verdict on the numbers of a row: Invalidates, or Qualifies.", append(slices.Clone(rowLabels), "verdict", "effect")...)
+	descOmitted       = describe("storagebench_series_omitted", "Series of benchmarks that the operator leaves out, as there are more than it reports.")
+
+	descriptions = []*prometheus.Desc{
+		descBenchmarks, descTrialsPlanned, descTrialsStored, descUnrestored, descStore, descState, descFinished,
+		descMedian, descLow, descHigh, descVerdict, descOmitted,
+	}
+)
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+// gauge makes one series. Texts that a tenant has written may not be UTF-8.
+func gauge(d *prometheus.Desc, value float64, labels ...string) prometheus.Metric {
+	for i, l := range labels {
+		labels[i] = strings.ToValidUTF8(l, "?")
+	}
+	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+}
+
+// metrics are all series of the world, with at most that many of benchmarks.
+func (w World) metrics(most int) []prometheus.Metric {
+	out := w.counts()
+	omitted := 0
+	for _, b := range fair(w.Benchmarks) {
+		size := seriesOf(b)
+		if size > most {
+			omitted += size
+			continue
+		}
+		most -= size
+		out = append(out, benchmarkMetrics(b)...)
+	}
+	return append(out, gauge(descOmitted, float64(omitted)))
+}
+
+// fair orders benchmarks so that the latest of each namespace come first, then the second latest of
+// each, and so on.
+func fair(benchmarks []v1alpha1.StorageBenchmark) []*v1alpha1.StorageBenchmark {
+	byNamespace := map[string][]*v1alpha1.StorageBenchmark{}
+	for i := range benchmarks {
+		b := &benchmarks[i]
+		byNamespace[b.Namespace] = append(byNamespace[b.Namespace], b)
+	}
+	type ranked struct {
+		b    *v1alpha1.StorageBenchmark
+		rank int
+	}
+	all := make([]ranked, 0, len(benchmarks))
+	for _, own := range byNamespace {
+		slices.SortFunc(own, func(a, b *v1alpha1.StorageBenchmark) int {
+			return cmp.Or(latest(b).Compare(latest(a)), cmp.Compare(a.Name, b.Name))
+		})
+		for rank, b := range own {
+			all = append(all, ranked{b, rank})
+		}
+	}
+	slices.SortFunc(all, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.b.Namespace, b.b.Namespace))
+	})
+	out := make([]*v1alpha1.StorageBenchmark, len(all))
+	for i, r := range all {
+		out[i] = r.b
+	}
+	return out
+}
+
+// latest is when something last happened to a benchmark.
+func latest(b *v1alpha1.StorageBenchmark) time.Time {
+	switch run := b.Status.Run; {
+	case run == nil:
+		return b.CreationTimestamp.Time
+	case run.FinishedAt != nil:
+		return run.FinishedAt.Time
+	default:
+		return run.QueuedAt.Time
+	}
+}
+
+// seriesOf is how many series benchmarkMetrics returns at most.
+func seriesOf(b *v1alpha1.StorageBenchmark) int {
+	n := 2
+	for i := range b.Status.Summary {
+		row := &b.Status.Summary[i]
+		n += len(row.Verdicts)
+		for j := range row.Operations {
+			o := &row.Operations[j]
+			for _, e := range []*v1alpha1.Estimate{o.IOPS, o.Rate, o.Bandwidth} {
+				if e != nil {
+					n += 3
+				}
+			}
+			if o.Latency != nil {
+				n += 3
+			}
+		}
+	}
+	return n
+}
+
+func benchmarkMetrics(b *v1alpha1.StorageBenchmark) []prometheus.Metric {
+	why := ""
+	for i := range b.Status.Conditions {
+		if b.Status.Conditions[i].Type == v1alpha1.ConditionReady {
+			why = b.Status.Conditions[i].Reason
+		}
+	}
+	out := []prometheus.Metric{gauge(descState, 1, b.Namespace, b.Name, stateOf(b), why)}
+	if run := b.Status.Run; run != nil && run.FinishedAt != nil {
+		out = append(out, gauge(descFinished, float64(run.FinishedAt.Unix()), b.Namespace, b.Name))
+	}
+	seen := map[string]bool{}
+	for i := range b.Status.Summary {
+		row := &b.Status.Summary[i]
+		key := strings.Join([]string{row.Target, row.Node, row.Workload, row.Part, row.Variant}, "\x00")
+		// Two equal series would fail the whole scrape.
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		out = append(out, rowMetrics(b, row)...)
+	}
+	return out
+}
+
+func rowMetrics(b *v1alpha1.StorageBenchmark, row *v1alpha1.SummaryRow) []prometheus.Metric {
+	var out []prometheus.Metric
+	labels := func(more ...string) []string {
+		return append([]string{b.Namespace, b.Name, row.Target, row.Node, row.Workload, row.Part, row.Variant}, more...)
+	}
+	estimate := func(metric string, e *v1alpha1.Estimate) {
+		if e == nil {
+			return
+		}
+		out = append(out, gauge(descMedian, e.Median.AsApproximateFloat64(), labels(metric)...))
+		for d, bound := range map[*prometheus.Desc]*resource.Quantity{descLow: e.Low, descHigh: e.High} {
+			if bound != nil {
+				out = append(out, gauge(d, bound.AsApproximateFloat64(), labels(metric)...))
+			}
+		}
+	}
+	for i := range row.Operations {
+		o := &row.Operations[i]
+		estimate(o.Operation+".iops", o.IOPS)
+		estimate(o.Operation+".rate", o.Rate)
+		estimate(o.Operation+".bandwidth", o.Bandwidth)
+		if l := o.Latency; l != nil {
+			out = append(out,
+				gauge(descMedian, l.P50.Seconds(), labels(o.Operation+".latency.p50")...),
+				gauge(descMedian, l.P99.Seconds(), labels(o.Operation+".latency.p99")...),
+				gauge(descMedian, l.P999.Seconds(), labels(o.Operation+".latency.p99.9")...))
+		}
+	}
+	told := map[string]bool{}
+	for _, v := range row.Verdicts {
+		if key := v.Name + " " + v.Effect; !told[key] {
+			told[key] = true
+			out = append(out, gauge(descVerdict, 1, labels(v.Name, v.Effect)...))
+		}
+	}
+	return out
+}
