@@ -46,4 +46,20 @@ type FilesyncWorkload struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
 	Threads int32 `json:"threads,omitempty"`
+
+	// offeredRate in files per second makes the loop an open one: files are begun at times that are
+	// fixed before the trial, by at most threads at once, and the latency of each counts from its
+	// time, whether or not a thread was free. A trial then takes files / offeredRate seconds; what
+	// has not begun by then is left out and counted as filesync.backlog. Default: none, a thread
+	// begins a file when it has finished the last one.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000
+	OfferedRate int64 `json:"offeredRate,omitempty"`
+
+	// arrivals is Poisson, as requests of many users come, or Even, with the same time between
+	// them. It needs offeredRate. Default: Poisson.
+	// +optional
+	// +kubebuilder:validation:Enum=Poisson;Even
+	Arrivals Arrivals `json:"arrivals,omitempty"`
 }

@@ -70,4 +70,21 @@ type FioWorkload struct {
 	// +kubebuilder:default=Auto
 	// +kubebuilder:validation:Enum=Auto;Fresh;Overwrite
 	Files FioFiles `json:"files,omitempty"`
+
+	// offeredRate in operations per second makes the job an open loop: its reads and writes begin at
+	// times that are fixed before the trial, and the latency of each counts from its time. fio
+	// itself measures from when it got around to an I/O, so storagebench makes the I/O of the
+	// job by itself, on the files that fio has prepared. iodepth, 64 if it is not set, is how many
+	// I/Os are outstanding at most. The workload must have a single job without numjobs, and a
+	// runtime; docs/reference/open-loop.md lists the options. Default: none.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000
+	OfferedRate int64 `json:"offeredRate,omitempty"`
+
+	// arrivals is Poisson, as requests of many users come, or Even, with the same time between
+	// them. It needs offeredRate. Default: Poisson.
+	// +optional
+	// +kubebuilder:validation:Enum=Poisson;Even
+	Arrivals Arrivals `json:"arrivals,omitempty"`
 }

@@ -1,5 +1,15 @@
 package v1alpha1
 
+// Arrivals is how the operations of an open loop are spread over time.
+type Arrivals string
+
+const (
+	// ArrivalsPoisson are independent of each other.
+	ArrivalsPoisson Arrivals = "Poisson"
+	// ArrivalsEven have the same time between them.
+	ArrivalsEven Arrivals = "Even"
+)
+
 // Workload is one engine with its settings. Exactly one engine is set.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.fio), has(self.postmark), has(self.filesync), has(self.bandwidth), has(self.bonnie), has(self.iozone)].filter(x, x).size() == 1",message="a workload needs exactly one engine: fio, postmark, filesync, bandwidth, bonnie or iozone"

@@ -27,11 +27,20 @@ func Table(w io.Writer, s result.Summary) error {
 		for _, op := range Operations(row) {
 			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s%s\n",
 				row.Target, row.Node, row.Workload+column(variants, row.Variant)+column(parts, PartName(s.Rows, row)), op, trials(row, op),
-				median(row, Rate(row, op), Number), intervalOf(row, op), median(row, op+".bandwidth", BytesPerSecond),
+				rateOf(row, op), intervalOf(row, op), median(row, op+".bandwidth", BytesPerSecond),
 				percentile(row, op, "p50"), percentile(row, op, "p99"), percentile(row, op, "p99.9"), column(judged, cmp.Or(Worth(row.Verdicts, op), "-")))
 		}
 	}
 	return tw.Flush()
+}
+
+// rateOf is an operation's rate, with the one that was offered if the loop was an open one.
+func rateOf(row result.Row, op string) string {
+	text := median(row, Rate(row, op), Number)
+	if offered, ok := row.Metrics[op+".rate.offered"]; ok {
+		text += " of " + Number(offered.Median)
+	}
+	return text
 }
 
 // trials is of how many trials an operation's rate is, or else its bandwidth: a tool may give

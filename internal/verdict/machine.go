@@ -83,7 +83,7 @@ func (f *Facts) threads() float64 {
 // cpuBound: the workload's threads compute all the time, and the disks wait for them.
 func cpuBound(f *Facts) []result.Verdict {
 	threads, used := f.threads(), f.value("cpu.user")+f.value("cpu.system")
-	if threads == 0 || used < 0.9*threads || !f.counted() || f.deviceDepth() >= 0.7*f.depth() {
+	if threads == 0 || f.open() || used < 0.9*threads || !f.counted() || f.deviceDepth() >= 0.7*f.depth() {
 		return nil
 	}
 	if share, _, ok := f.readShare(); ok && share > 0.1 {

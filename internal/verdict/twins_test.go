@@ -158,6 +158,16 @@ var pairs = map[string]pair{
 			"of an unknown number":             setting("cpu.user", 8.0),
 		},
 	},
+	"more than the storage can do": {
+		verdict: Overloaded, operation: "write", effect: result.Invalidates,
+		lie: func(f *Facts) { f.set("write.rate.offered", 2*f.value("write.iops")); f.set("write.backlog", 100.0) },
+		twins: map[string]func(*Facts){
+			"just as much": func(f *Facts) { f.set("write.rate.offered", f.value("write.iops")); f.set("write.backlog", 0.0) },
+			"spinning until the next operation": both(input("rw=randrw\nnumjobs=2"), setting("cpu.user", 1.9, "device.queue.depth", 0.2), func(f *Facts) {
+				f.set("write.rate.offered", f.value("write.iops"))
+			}),
+		},
+	},
 	"a queue above the device": {
 		verdict: QueueHidesLatency, operation: "read", effect: result.Qualifies, lie: queue(8, 0.8e-3),
 		twins: map[string]func(*Facts){

@@ -33,12 +33,13 @@ const (
 	BlockSizeLimited    = "BlockSizeLimited"
 	RunnerDisturbs      = "RunnerDisturbs"
 	ToolErrors          = "ToolErrors"
+	Overloaded          = "Overloaded"
 )
 
 // Names are all of them.
 var Names = []string{
 	FromMemory, CachedBelow, MemoryBacked, DataReduced, ImpossibleUncached, NoDeviceEvidence, DirectIOFallback, WorkingSetTooSmall, ThinReads,
-	UnsafeConfiguration, BackgroundIO, NoisyNeighbour, Throttled, CPUThrottled, CPUBound, QueueHidesLatency, BlockSizeLimited, RunnerDisturbs, ToolErrors,
+	UnsafeConfiguration, BackgroundIO, NoisyNeighbour, Throttled, CPUThrottled, CPUBound, QueueHidesLatency, BlockSizeLimited, RunnerDisturbs, ToolErrors, Overloaded,
 }
 
 // Facts are what is judged.
@@ -89,7 +90,7 @@ type check func(f *Facts) []result.Verdict
 // a cause comes before the one that sees only its effect.
 var chain = []check{
 	memoryBacked, cachedBelow, thinReads, dataReduced, fromMemory, drained, directIOFallback, impossible, aboveLink, leftInMemory, readBack, unsafe,
-	toolErrors, throttled, cpuThrottled, cpuBound, queueHidesLatency, blockSizeLimited, smallBlocks, backgroundIO, noisyNeighbour,
+	toolErrors, overloaded, throttled, cpuThrottled, cpuBound, queueHidesLatency, blockSizeLimited, smallBlocks, backgroundIO, noisyNeighbour,
 	workingSet, noDeviceEvidence, runnerDisturbs,
 }
 

@@ -117,7 +117,7 @@ var Rules = []Rule{
 	},
 	{
 		Path:    "internal/workload/fio",
-		Own:     []string{"internal/printed", "internal/workload", "internal/workload/tool", "internal/device", "internal/trial", "internal/result", "internal/histogram", "internal/suggest"},
+		Own:     []string{"internal/printed", "internal/workload", "internal/workload/native", "internal/workload/tool", "internal/device", "internal/trial", "internal/result", "internal/histogram", "internal/suggest"},
 		Foreign: system,
 		Bare:    true,
 	},

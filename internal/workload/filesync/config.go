@@ -20,6 +20,9 @@ type config struct {
 	Size    workload.Bytes `json:"size"`
 	Sync    string         `json:"sync"`
 	Threads int            `json:"threads"`
+	// OfferedRate in files per second; 0: as many as the threads can make.
+	OfferedRate int64  `json:"offeredRate"`
+	Arrivals    string `json:"arrivals"`
 }
 
 // Bounds, which are those of the API where it has them.
@@ -63,6 +66,14 @@ func (c config) check() error {
 		return refuse("threads", fmt.Sprintf("%d threads need at least as many files, but files is %d", c.Threads, c.Files), "lower threads or raise files")
 	case uint64(c.Size)*uint64(c.Threads) > maxMemory:
 		return &trial.Failure{Class: reason.LimitExceeded, Field: "filesync.threads", Message: fmt.Sprintf("%d threads with %s each would hold more than %s of data in memory", c.Threads, workload.Human(uint64(c.Size)), workload.Human(maxMemory)), Remedy: "lower threads or size"}
+	}
+	switch {
+	case c.OfferedRate < 0 || c.OfferedRate > native.MaxRate:
+		return refuse("offeredRate", fmt.Sprintf("%d files per second is not between 1 and %d", c.OfferedRate, native.MaxRate), "omit it to create files as fast as the threads can")
+	case c.OfferedRate == 0 && c.Arrivals != "":
+		return refuse("arrivals", "arrivals has no effect without offeredRate", "set offeredRate, or remove arrivals")
+	case c.Arrivals != "" && !slices.Contains(native.ArrivalNames(), c.Arrivals):
+		return refuse("arrivals", fmt.Sprintf("there are no arrivals %q", c.Arrivals), suggest.Remedy(c.Arrivals, native.ArrivalNames()))
 	}
 	if _, ok := c.way(); !ok {
 		var names []string

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/histogram"
@@ -38,16 +39,24 @@ func (Engine) Check(raw json.RawMessage, mode trial.Mode) error {
 	return err
 }
 
-// Estimate knows the room, and not how fast the target is.
+// Estimate knows the room, and the time only if a rate is offered.
 func (Engine) Estimate(raw json.RawMessage) (workload.Estimate, error) {
 	c, err := decode(raw)
-	return workload.Estimate{Bytes: c.room()}, err
+	return workload.Estimate{Bytes: c.room(), Duration: c.duration()}, err
+}
+
+// duration of a trial that offers a rate, or 0.
+func (c config) duration() time.Duration {
+	if c.OfferedRate == 0 {
+		return 0
+	}
+	return time.Duration(float64(c.Files) / float64(c.OfferedRate) * 1e9)
 }
 
 // Outline says what the workload will do at a place.
 func (Engine) Outline(_ string, raw json.RawMessage, _ workload.Place) (workload.Outline, error) {
 	c, err := decode(raw)
-	return workload.Outline{Needs: c.room(), Writes: workload.Product(uint64(c.Files), uint64(c.Size))}, err
+	return workload.Outline{Needs: c.room(), Duration: c.duration(), Writes: workload.Product(uint64(c.Files), uint64(c.Size))}, err
 }
 
 // room is what the files that are there at once occupy, in blocks of 4 KiB.
@@ -141,6 +150,10 @@ func (c config) loops(env workload.Env) ([]*loop, error) {
 	w, _ := c.way() // that there is one was checked
 	left := &atomic.Int64{}
 	left.Store(c.Files)
+	var schedule *native.Schedule
+	if c.OfferedRate > 0 {
+		schedule = native.NewSchedule(native.Arrivals(c.Arrivals), c.Files, float64(c.OfferedRate), uint64(env.Seed()))
+	}
 	var loops []*loop
 	for i := range c.Threads {
 		dir, err := native.OpenDirectory(env.Dir)
@@ -148,7 +161,7 @@ func (c config) loops(env workload.Env) ([]*loop, error) {
 			return loops, err
 		}
 		loops = append(loops, &loop{
-			way: w, dir: dir, path: native.Path(c.file(env, i)), size: int(c.Size), left: left,
+			way: w, dir: dir, path: native.Path(c.file(env, i)), size: int(c.Size), left: left, schedule: schedule,
 			// Other data in each trial and run, as storage may deduplicate.
 			data: native.NewData(rand.Uint64(), int(c.Size)),
 		})
@@ -178,7 +191,8 @@ func (c config) removeFiles(env workload.Env) error {
 
 // measurement sums up what the threads have counted, or is nil if no file was made.
 func measurement(loops []*loop, usage native.Usage) *result.Measurement {
-	total := &loop{way: loops[0].way}
+	schedule := loops[0].schedule
+	total := &loop{way: loops[0].way, schedule: schedule}
 	for _, l := range loops {
 		for i, step := range l.steps() {
 			total.steps()[i].recorder.Merge(step.recorder)
@@ -189,6 +203,11 @@ func measurement(loops []*loop, usage native.Usage) *result.Measurement {
 		return nil
 	}
 	m := &result.Measurement{Metrics: result.Metrics{}, Histograms: result.Histograms{}, EngineCPU: usage.User + usage.System}
+	if schedule != nil {
+		seconds = max(seconds, schedule.Length().Seconds())
+		m.Metrics.Set("filesync.rate.offered", result.PerSecond, float64(schedule.Planned())/schedule.Length().Seconds())
+		m.Metrics.Set("filesync.backlog", result.Count, float64(schedule.Backlog()))
+	}
 	m.Metrics.Set("filesync.rate", result.PerSecond, files/seconds)
 	m.Metrics.Set("filesync.count", result.Count, files)
 	for _, s := range total.steps() {
@@ -210,7 +229,11 @@ type step struct {
 
 // steps of the loop, the whole first, then in their order.
 func (l *loop) steps() []step {
-	steps := []step{{"filesync", &l.whole}, {"open", &l.opened}, {"write", &l.written}}
+	steps := []step{{"filesync", &l.whole}}
+	if l.schedule != nil {
+		steps = append(steps, step{"wait", &l.waited})
+	}
+	steps = append(steps, step{"open", &l.opened}, step{"write", &l.written})
 	if l.call != nil {
 		steps = append(steps, step{"sync", &l.synced})
 	}

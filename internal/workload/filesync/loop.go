@@ -19,23 +19,27 @@ type loop struct {
 	size int
 	// left is how many files are still to be made, by all threads.
 	left *atomic.Int64
+	// schedule says when each file is to be begun; nil: as soon as a thread is free.
+	schedule *native.Schedule
 
-	whole, opened, written, synced, closed, unlinked histogram.Recorder
+	whole, waited, opened, written, synced, closed, unlinked histogram.Recorder
 }
 
 // run makes files until none is left. The clock is read where one step ends and the
 // next begins; what is between two files, the count and fresh data, is in no latency.
 func (l *loop) run(thread *native.Thread) error {
 	flags := unix.O_CREAT | unix.O_RDWR | l.flag
-	for !thread.Stopped() && l.left.Add(-1) >= 0 {
+	for !thread.Stopped() {
 		content := l.data.Next(l.size)
-
-		begin := thread.Clock.Now()
+		begin, now, ok := l.next(thread)
+		if !ok {
+			break
+		}
 		fd, errno := native.OpenAt(l.dir, l.path, flags)
 		if errno != 0 {
 			return &native.Failed{Call: "open", Errno: errno}
 		}
-		now := mark(&l.opened, thread, begin)
+		now = mark(&l.opened, thread, now)
 		if errno := native.Write(fd, content); errno != 0 {
 			return l.abandon(fd, "write", errno)
 		}
@@ -57,6 +61,20 @@ func (l *loop) run(thread *native.Thread) error {
 		l.whole.Record(uint64(now - begin))
 	}
 	return nil
+}
+
+// next returns when the next file is to be begun, from when on its latency counts, and when it is. A
+// loop without a schedule begins it at once. ok is false if there is no file left.
+func (l *loop) next(thread *native.Thread) (due, now time.Duration, ok bool) {
+	if l.schedule == nil {
+		ok = l.left.Add(-1) >= 0
+		now = thread.Clock.Now()
+		return now, now, ok
+	}
+	if _, due, ok = l.schedule.Take(thread); !ok {
+		return 0, 0, false
+	}
+	return due, mark(&l.waited, thread, due), true
 }
 
 // mark ends a step that has begun at since, and returns when that was.

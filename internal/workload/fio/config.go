@@ -20,6 +20,9 @@ type config struct {
 	Preset     string            `json:"preset,omitempty"`
 	Prefill    string            `json:"prefill,omitempty"`
 	Files      string            `json:"files,omitempty"`
+	// OfferedRate in operations per second; 0: fio issues I/Os as they complete.
+	OfferedRate int64  `json:"offeredRate,omitempty"`
+	Arrivals    string `json:"arrivals,omitempty"`
 }
 
 // Values of prefill.

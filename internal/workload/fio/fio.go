@@ -96,6 +96,9 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 		return nil, err
 	}
 	direct := probeDirect(env, jobs)
+	if jobs[0].offer != nil {
+		return runOpen(ctx, env, jobs[0], direct)
+	}
 	jobFile := render(withSeed(jobs, fmt.Sprint(env.Seed())), always())
 	inv, err := execute(ctx, e.program(), env, directory(env), jobFile, clones(jobs))
 	if err != nil {

@@ -22,6 +22,8 @@ type job struct {
 	found result.FileChoice
 	// size that was chosen for a job that gives none, or nil.
 	size *result.SizeChoice
+	// offer is the rate that is offered in an open loop, or nil.
+	offer *offer
 }
 
 // resolve turns a configuration into jobs. name is what the job of parameters is
@@ -45,6 +47,9 @@ func resolve(c config, mode trial.Mode, name string) ([]job, error) {
 	}
 	if files > maxAllFiles {
 		return nil, invalid(c.field(), fmt.Sprintf("the jobs have %d files in total, more than the limit of %d", files, maxAllFiles), "lower nrfiles or numjobs")
+	}
+	if err := c.offerRate(jobs); err != nil {
+		return nil, err
 	}
 	return jobs, chooseFiles(c, jobs, mode)
 }
