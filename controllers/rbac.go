@@ -33,6 +33,10 @@ package controllers
 // In the operator's namespace. The Secret has the credentials of a ResultStore; the
 // chart's resultStore.secretNames lists others.
 // +kubebuilder:rbac:groups="",namespace=storagebench-system,resources=secrets,resourceNames=storagebench-store,verbs=get
+// The other Secret has the key and the certificate of the operator's own store, whose documents
+// are in ConfigMaps.
+// +kubebuilder:rbac:groups="",namespace=storagebench-system,resources=secrets,resourceNames=storagebench-receiver,verbs=get;update
+// +kubebuilder:rbac:groups="",namespace=storagebench-system,resources=configmaps,verbs=list;create;update;delete
 // +kubebuilder:rbac:groups="",namespace=storagebench-system,resources=events,verbs=create;patch
 // Release 0.1 restored nodes in this namespace; its Jobs are deleted when they are found.
 // +kubebuilder:rbac:groups=batch,namespace=storagebench-system,resources=jobs,verbs=delete

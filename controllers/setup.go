@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -25,6 +26,7 @@ import (
 	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/internal/plan"
 	"storagebench.io/storagebench/internal/policy"
+	"storagebench.io/storagebench/internal/store/inbox"
 )
 
 // Options are what the controllers are told from outside.
@@ -38,6 +40,10 @@ type Options struct {
 	Settings   jobspec.Settings
 	Limits     admission.Limits
 	Engines    plan.Checker
+	// ReceiverURL is how workers reach the operator's own store, which takes the results of
+	// benchmarks without a ResultStore, https://HOST:PORT; empty: there is none. ReceiverAddress
+	// is what it listens on.
+	ReceiverURL, ReceiverAddress string
 	// Tunables is the catalogue that policies speak of.
 	Tunables policy.Catalogue
 	Clock    clock.PassiveClock
@@ -85,6 +91,17 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	c, live := scopeOf(o).client(mgr.GetClient()), scopeOf(o).reader(mgr.GetAPIReader())
 	o.Settings.HostPaths = o.Limits.Host.Paths
 	buckets := &stores.Buckets{Secrets: live, Namespace: o.Namespace}
+	o.Limits.NoInbox = o.ReceiverURL == ""
+	if !o.Limits.NoInbox {
+		buckets.Inbox = &inbox.Inbox{
+			URL: strings.TrimSuffix(o.ReceiverURL, "/"), Now: o.Clock.Now,
+			Identity: stores.Identity(live, c, o.Namespace, o.ReceiverURL),
+			Backing:  &stores.Keeper{Client: c, Live: live, Namespace: o.Namespace},
+		}
+		if err := mgr.Add(&stores.Receiver{Inbox: buckets.Inbox, Address: o.ReceiverAddress, Client: c}); err != nil {
+			return err
+		}
+	}
 	resultStores := &stores.Reconciler{Client: c, Buckets: buckets, Clock: o.Clock}
 	if err := resultStores.SetupWithManager(mgr); err != nil {
 		return err

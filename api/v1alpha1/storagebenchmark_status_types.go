@@ -75,7 +75,17 @@ type RunStatus struct {
 	// +kubebuilder:validation:MaxLength=80
 	PlanDigest string `json:"planDigest,omitempty"`
 
-	// location of the results, s3://bucket/prefix/….
+	// resultStore is the ResultStore that a run of a benchmark without spec.results uses.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	ResultStore string `json:"resultStore,omitempty"`
+
+	// statusOnly reports that the run has no ResultStore: the operator holds its documents until
+	// it ends, and then its results are in this status only.
+	// +optional
+	StatusOnly bool `json:"statusOnly,omitempty"`
+
+	// location of the results, s3://bucket/prefix/…; absent if there is only the status.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Location string `json:"location,omitempty"`

@@ -55,9 +55,11 @@ type StorageBenchmarkSpec struct {
 	// +optional
 	Compare *Compare `json:"compare,omitempty"`
 
-	// results says where the results go.
-	// +required
-	Results Results `json:"results"`
+	// results says where the results go. Default: the ResultStore named default, if there is
+	// one that takes results of the namespace; else nowhere: the answer and the summary are in
+	// the status, and every other document is dropped when the run ends.
+	// +optional
+	Results *Results `json:"results,omitempty"`
 
 	// timeout bounds a run, from its first worker to its end; time in the queue
 	// does not count. What was measured by then is kept. Default: 2h.

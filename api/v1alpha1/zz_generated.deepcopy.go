@@ -985,7 +985,11 @@ func (in *StorageBenchmarkSpec) DeepCopyInto(out *StorageBenchmarkSpec) {
 		*out = new(Compare)
 		(*in).DeepCopyInto(*out)
 	}
-	out.Results = in.Results
+	if in.Results != nil {
+		in, out := &in.Results, &out.Results
+		*out = new(Results)
+		**out = **in
+	}
 	if in.Timeout != nil {
 		in, out := &in.Timeout, &out.Timeout
 		*out = new(v1.Duration)

@@ -68,6 +68,8 @@ func command() *cobra.Command {
 	f.StringVar(&o.nodeSelector, "node-selector", "!node-role.kubernetes.io/control-plane", "label selector of the nodes that benchmarks may use; empty: every node")
 	f.StringSliceVar(&o.Limits.Host.Paths, "allow-host-path", nil, "directory of the nodes that may be a hostPath target, with everything below it; may be repeated (default: none)")
 	f.StringSliceVar(&o.Limits.Host.Devices, "allow-block-device", nil, "pattern of device paths that may be blockDevice targets, for example /dev/loop*; may be repeated (default: none)")
+	f.StringVar(&o.ReceiverURL, "receiver-url", "", "URL under which workers reach this operator's own store, https://HOST:PORT; it takes the results of benchmarks without a ResultStore (default: none, and every benchmark needs one)")
+	f.StringVar(&o.ReceiverAddress, "receiver-bind-address", ":8443", "address of the operator's own store")
 	f.StringVar(&o.metricsAddr, "metrics-bind-address", ":8080", "address of /metrics; 0: none")
 	f.StringVar(&o.probeAddr, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
 	f.BoolVar(&o.leaderElect, "leader-elect", true, "let only one of several operators work at a time")

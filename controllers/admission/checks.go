@@ -14,6 +14,7 @@ import (
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/controllers/stores"
 	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/internal/status"
 	"storagebench.io/storagebench/internal/suggest"
@@ -68,6 +69,13 @@ func timeoutIsAllowed(f Facts) *trial.Failure {
 }
 
 func storeExists(f Facts) *trial.Failure {
+	if stores.IsInternal(f.Store) && f.Limits.NoInbox {
+		return &trial.Failure{
+			Class: reason.ResultStoreNotFound, Field: "spec.results",
+			Message: fmt.Sprintf("there is no ResultStore named %s, and this operator runs without a store of its own (--receiver-url)", stores.Default),
+			Remedy:  "create one, or name another in spec.results.storeRef.name",
+		}
+	}
 	if f.Store != nil {
 		return nil
 	}

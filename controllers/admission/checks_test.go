@@ -12,6 +12,7 @@ import (
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/controllers/stores"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -22,7 +23,7 @@ func admissible() Facts {
 			ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "b"},
 			Spec: v1alpha1.StorageBenchmarkSpec{
 				Targets: []v1alpha1.Target{{Name: "t", StorageClass: &v1alpha1.StorageClassTarget{Name: "fast"}}},
-				Results: v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: "s3"}},
+				Results: &v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: "s3"}},
 			},
 		},
 		Limits:    Limits{Timeout: time.Hour, Host: HostAccess{Paths: []string{"/tank"}, Devices: []string{"/dev/loop*"}}},
@@ -81,6 +82,10 @@ func TestTheFirstThingInTheWayIsSaid(t *testing.T) {
 		"any timeout, without a limit": {func(f *Facts) {
 			f.Limits.Timeout, f.Benchmark.Spec.Timeout = 0, &metav1.Duration{Duration: 1000 * time.Hour}
 		}, found{}, ""},
+		"no store asked for": {func(f *Facts) { f.Store, f.Benchmark.Spec.Results = stores.Internal(), nil }, found{}, ""},
+		"no store asked for, and no receiver": {func(f *Facts) {
+			f.Store, f.Benchmark.Spec.Results, f.Limits.NoInbox = stores.Internal(), nil, true
+		}, found{reason.ResultStoreNotFound, "spec.results", false}, "no ResultStore named default"},
 		"no store":         {func(f *Facts) { f.Store = nil }, found{reason.ResultStoreNotFound, "spec.results.storeRef.name", false}, `"s3"`},
 		"a misspelt store": {func(f *Facts) { f.Store, f.OtherStores = nil, []string{"archive", "s4"} }, found{reason.ResultStoreNotFound, "spec.results.storeRef.name", false}, "did you mean s4? kubectl get resultstores"},
 		"a store for other namespaces": {func(f *Facts) {

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/controllers/stores"
 )
 
 // Limits are what the operator allows at all, whatever a spec asks for.
@@ -23,6 +24,8 @@ type Limits struct {
 	Nodes labels.Selector
 	// Host says which paths of nodes may be targets.
 	Host HostAccess
+	// NoInbox: the operator has no store of its own, so every benchmark needs a ResultStore.
+	NoInbox bool
 }
 
 // Volume is a claim of the user's, and the volume it is bound to.
@@ -37,7 +40,7 @@ type Facts struct {
 	Limits    Limits
 	Namespace *corev1.Namespace
 	// Store is nil if there is none of the name; OtherStores are then the names of those that
-	// take results of the namespace.
+	// take results of the namespace. It can be the operator's own.
 	Store       *v1alpha1.ResultStore
 	OtherStores []string
 	// Classes and Claims by name; nil for one that does not exist. If a class does not,
@@ -59,16 +62,8 @@ func Gather(ctx context.Context, reader client.Reader, limits Limits, b *v1alpha
 	if err := reader.Get(ctx, types.NamespacedName{Name: b.Namespace}, f.Namespace); err != nil {
 		return f, err
 	}
-	rs := &v1alpha1.ResultStore{}
-	switch err := reader.Get(ctx, types.NamespacedName{Name: b.Spec.Results.StoreRef.Name}, rs); {
-	case err == nil:
-		f.Store = rs
-	case !apierrors.IsNotFound(err):
+	if err := f.gatherStore(ctx, reader); err != nil {
 		return f, err
-	default:
-		if err := f.gatherOtherStores(ctx, reader); err != nil {
-			return f, err
-		}
 	}
 	for _, target := range b.Spec.Targets {
 		if err := f.gatherTarget(ctx, reader, target); err != nil {
@@ -116,6 +111,27 @@ func (f *Facts) gatherTarget(ctx context.Context, reader client.Reader, target v
 			return client.IgnoreNotFound(err)
 		}
 		v.Volume = volume
+	}
+	return nil
+}
+
+// gatherStore finds the store of a run that begins now.
+func (f *Facts) gatherStore(ctx context.Context, reader client.Reader) error {
+	name := stores.Default
+	if f.Benchmark.Spec.Results != nil {
+		name = f.Benchmark.Spec.Results.StoreRef.Name
+	}
+	rs := &v1alpha1.ResultStore{}
+	err := reader.Get(ctx, types.NamespacedName{Name: name}, rs)
+	switch asked := f.Benchmark.Spec.Results != nil; {
+	case client.IgnoreNotFound(err) != nil:
+		return err
+	case err == nil && (asked || takesNamespace(rs, f.Namespace)):
+		f.Store = rs
+	case asked:
+		return f.gatherOtherStores(ctx, reader)
+	default:
+		f.Store = stores.Internal()
 	}
 	return nil
 }

@@ -161,8 +161,7 @@ func (r *Reconciler) discardOldRestore(ctx context.Context, node string) error {
 func (r *Reconciler) adoptSettings(ctx context.Context, p *pass) []v1alpha1.RestorableSetting {
 	var variants []trial.Variant
 	if p.Status.Run.SpecHash != SpecHash(p.StorageBenchmark) {
-		rs := &v1alpha1.ResultStore{}
-		err := r.Get(ctx, types.NamespacedName{Name: p.Spec.Results.StoreRef.Name}, rs)
+		rs, err := r.storeOf(ctx, p)
 		if err == nil {
 			var stored results.Plan
 			if stored, _, err = r.Results.Plan(ctx, rs, p.StorageBenchmark); err == nil {

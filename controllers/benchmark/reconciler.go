@@ -64,6 +64,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 			return ctrl.Result{}, err
 		}
 		r.memory.forget(req.NamespacedName)
+		if err := r.Results.Drop(ctx, req.Namespace, req.Name, ""); err != nil {
+			return ctrl.Result{}, err
+		}
 		return ctrl.Result{}, r.Leases.ReleaseStrays(ctx, req.NamespacedName, "")
 	}
 	if r.memory.writes.After(b.UID, b.ResourceVersion) {

@@ -32,6 +32,9 @@ func (r *Reconciler) remove(ctx context.Context, p *pass) (done bool, err error)
 		p.outcome = status.Underway(reason.Deleting, "removing the benchmark's Jobs and volumes: waiting for "+left, poll)
 		return true, err
 	}
+	if err := r.Results.Drop(ctx, p.Namespace, p.Name, ""); err != nil {
+		return true, err
+	}
 	before := p.DeepCopy()
 	controllerutil.RemoveFinalizer(p, Finalizer)
 	err = r.Patch(ctx, p.StorageBenchmark, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))

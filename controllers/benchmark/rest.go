@@ -15,6 +15,9 @@ func (r *Reconciler) rest(ctx context.Context, p *pass) (done bool, err error) {
 		return false, nil
 	}
 	r.Workers.Forget(p.UID)
+	if err := r.Results.Drop(ctx, p.Namespace, p.Name, ""); err != nil {
+		return true, err
+	}
 	if err := r.Leases.ReleaseAll(ctx, p.StorageBenchmark); err != nil {
 		return true, err
 	}

@@ -201,12 +201,16 @@ func (r *Reconciler) beginOn(ctx context.Context, p *pass, s *scene, a progress.
 	if err != nil {
 		return err
 	}
+	authority, err := r.Results.Authority(ctx, s.store)
+	if err != nil {
+		return err
+	}
 	if p.Status.Run.StartedAt == nil {
 		p.Status.Run.StartedAt = new(metav1.NewTime(r.Clock.Now()))
 	}
 	order := workers.Order{
 		Benchmark: p.StorageBenchmark, Plan: s.plan.Plan, Document: s.plan.Document, Worker: self, Target: target,
-		Bucket: bucket, CABundle: s.store.Spec.CABundle, NodeUID: s.nodes[self.Node].UID,
+		Bucket: bucket, CABundle: authority, NodeUID: s.nodes[self.Node].UID,
 		Left: max(0, p.timeout()-s.world.Active),
 	}
 	if a.Verb == progress.Resume {

@@ -14,6 +14,7 @@ import (
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers/admission"
+	"storagebench.io/storagebench/controllers/stores"
 	"storagebench.io/storagebench/internal/plan"
 	"storagebench.io/storagebench/internal/status"
 	"storagebench.io/storagebench/internal/trial"
@@ -39,6 +40,9 @@ func (r *Reconciler) start(ctx context.Context, p *pass) (done bool, err error) 
 		return true, err
 	}
 	digest, err := r.Results.StorePlan(ctx, facts.Store, built)
+	if err == nil {
+		err = r.Results.Drop(ctx, p.Namespace, p.Name, run) // of an earlier run
+	}
 	if err != nil {
 		return true, err
 	}
@@ -52,6 +56,8 @@ func (r *Reconciler) start(ctx context.Context, p *pass) (done bool, err error) 
 		Generation:    p.Generation,
 		PlanDigest:    digest,
 		Location:      location(facts.Store, built.Keys()),
+		ResultStore:   chosenStore(p, facts.Store),
+		StatusOnly:    stores.IsInternal(facts.Store),
 		QueuedAt:      queuedAt,
 		TrialsPlanned: int32(len(built.Trials) * len(built.Workers)),
 		WorkersTotal:  int32(len(built.Workers)),
@@ -102,7 +108,18 @@ func (r *Reconciler) plan(ctx context.Context, p *pass, facts admission.Facts, r
 	return out, err
 }
 
+// chosenStore is what is recorded of a store that the spec does not name.
+func chosenStore(p *pass, rs *v1alpha1.ResultStore) string {
+	if p.Spec.Results != nil {
+		return ""
+	}
+	return rs.Name
+}
+
 func location(rs *v1alpha1.ResultStore, keys trial.Keys) string {
+	if stores.IsInternal(rs) {
+		return ""
+	}
 	parts := []string{rs.Spec.Bucket}
 	if rs.Spec.Prefix != "" {
 		parts = append(parts, rs.Spec.Prefix)

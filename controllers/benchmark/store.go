@@ -12,6 +12,7 @@ import (
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers/admission"
+	"storagebench.io/storagebench/controllers/stores"
 	"storagebench.io/storagebench/internal/progress"
 	"storagebench.io/storagebench/internal/status"
 	"storagebench.io/storagebench/internal/trial"
@@ -20,8 +21,7 @@ import (
 // observeStore finds the run's store and its plan, and what is the matter with them. The
 // scene has no store if the ResultStore was deleted.
 func (r *Reconciler) observeStore(ctx context.Context, p *pass, s *scene) error {
-	rs := &v1alpha1.ResultStore{}
-	err := r.Get(ctx, types.NamespacedName{Name: p.Spec.Results.StoreRef.Name}, rs)
+	rs, err := r.storeOf(ctx, p)
 	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
@@ -39,6 +39,16 @@ func (r *Reconciler) observeStore(ctx context.Context, p *pass, s *scene) error 
 	return nil
 }
 
+// storeOf returns the store of a benchmark's run.
+func (r *Reconciler) storeOf(ctx context.Context, p *pass) (*v1alpha1.ResultStore, error) {
+	name := stores.Name(p.StorageBenchmark)
+	if name == "" {
+		return stores.Internal(), nil
+	}
+	rs := &v1alpha1.ResultStore{}
+	return rs, r.Get(ctx, types.NamespacedName{Name: name}, rs)
+}
+
 // storeGonePatience is how long a run waits for a ResultStore that was deleted: somebody may
 // be about to create it again. After that it gives its nodes back.
 const storeGonePatience = 20 * time.Second
@@ -47,7 +57,7 @@ const storeGonePatience = 20 * time.Second
 // upload. A run that has not begun loses nothing, so it waits for the store, and holds
 // nothing meanwhile.
 func (r *Reconciler) withoutStore(ctx context.Context, p *pass) error {
-	name := p.Spec.Results.StoreRef.Name
+	name := stores.Name(p.StorageBenchmark)
 	failure := &trial.Failure{
 		Class: reason.ResultStoreNotFound, Field: "spec.results.storeRef.name",
 		Message: fmt.Sprintf("the ResultStore %s was deleted", name), Remedy: "create it again",

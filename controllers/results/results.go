@@ -50,10 +50,51 @@ func (r *Results) Open(ctx context.Context, rs *v1alpha1.ResultStore) (stores.Bu
 	return bucket, nil
 }
 
+// Authority returns the PEM of the authority that signed a store's certificate; nil: the
+// system's authorities.
+func (r *Results) Authority(ctx context.Context, rs *v1alpha1.ResultStore) ([]byte, error) {
+	if !stores.IsInternal(rs) {
+		return rs.Spec.CABundle, nil
+	}
+	if r.Buckets.Inbox == nil {
+		_, err := r.Open(ctx, rs)
+		return nil, err
+	}
+	certificate, err := r.Buckets.Inbox.Certificate(ctx)
+	if err != nil {
+		return nil, unstored(rs, err)
+	}
+	return certificate, nil
+}
+
+// Drop deletes what the operator's own store holds of a benchmark's runs, except of the run
+// keep. A ResultStore is left alone.
+func (r *Results) Drop(ctx context.Context, namespace, name, keep string) error {
+	if r.Buckets.Inbox == nil {
+		return nil
+	}
+	return r.Buckets.Inbox.Drop(ctx, namespace, name, keep)
+}
+
 // unstored turns a store's error into a failure that the benchmark waits out.
 func unstored(rs *v1alpha1.ResultStore, err error) error {
+	if stores.IsInternal(rs) {
+		return untaken(err)
+	}
 	why, message := stores.Trouble(rs, err)
 	failure := &trial.Failure{Class: reason.StoreUnavailable, Field: "spec.results.storeRef.name", Message: fmt.Sprintf("ResultStore %s: %s: %s", rs.Name, why, message), Err: err}
+	if store.Temporary(err) {
+		failure.Err = errors.Join(err, status.ErrMayPass)
+	}
+	return failure
+}
+
+// untaken is unstored for the operator's own store.
+func untaken(err error) error {
+	failure := &trial.Failure{
+		Class: reason.StoreUnavailable, Field: "spec.results", Message: "the benchmark has no ResultStore, and the operator cannot hold its results: " + err.Error(),
+		Remedy: "wait until other runs have ended, or name a ResultStore in spec.results.storeRef.name", Err: err,
+	}
 	if store.Temporary(err) {
 		failure.Err = errors.Join(err, status.ErrMayPass)
 	}

@@ -115,8 +115,8 @@ func collect(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self tria
 			continue
 		}
 		document, err := bucket.GetLimited(ctx, key, result.MaxTrial)
-		if errors.Is(err, store.ErrTooLarge) {
-			continue // whoever wrote it, it is no trial of ours
+		if errors.Is(err, store.ErrTooLarge) || errors.Is(err, store.ErrNotFound) {
+			continue // it is no trial of ours, or the operator's own store had no room for it
 		}
 		if err != nil {
 			return nil, err

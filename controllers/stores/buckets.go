@@ -15,6 +15,7 @@ import (
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/store"
+	"storagebench.io/storagebench/internal/store/inbox"
 	"storagebench.io/storagebench/internal/store/s3"
 )
 
@@ -30,6 +31,8 @@ var (
 	errSecret = errors.New("the Secret cannot be used")
 	// errSecretForbidden says that the operator may not read it, whether it is there or not.
 	errSecretForbidden = errors.New("the operator may not read the Secret")
+	// errNoInbox says that the operator has no store of its own.
+	errNoInbox = errors.New("the operator has no store of its own")
 )
 
 // Bucket is what the controllers need of a result store.
@@ -47,6 +50,8 @@ type Buckets struct {
 	// own namespace, and cannot list them.
 	Secrets   client.Reader
 	Namespace string
+	// Inbox is the operator's own store; nil if it has none.
+	Inbox *inbox.Inbox
 
 	mu   sync.Mutex
 	open map[string]openBucket // by the store's name
@@ -63,6 +68,12 @@ type openBucket struct {
 // has not been read for this spec: Refresh, which the store's own controller calls from
 // time to time, notices one that was changed.
 func (b *Buckets) Open(ctx context.Context, rs *v1alpha1.ResultStore) (Bucket, error) {
+	if IsInternal(rs) {
+		if b.Inbox == nil {
+			return nil, fmt.Errorf("%w: the operator runs without --receiver-url", errNoInbox)
+		}
+		return b.Inbox, nil
+	}
 	b.mu.Lock()
 	o, ok := b.open[rs.Name]
 	b.mu.Unlock()

@@ -54,6 +54,10 @@ func (w writer) clearEnded() {
 		w.set(v1alpha1.ConditionResultsStored, metav1.ConditionUnknown, reason.Pending, "no run has started yet")
 		return
 	}
+	if !HasStore(w.status.Run) {
+		w.unset(v1alpha1.ConditionResultsStored)
+		return
+	}
 	w.set(v1alpha1.ConditionResultsStored, metav1.ConditionUnknown, reason.Running, "the run has not ended")
 }
 

@@ -194,7 +194,9 @@ func setEnded(w writer, run *v1alpha1.RunStatus, records []Record) {
 		stored, storedMessage = false, fmt.Sprintf("%d of %s are stored, but not the run's summary.json: %s",
 			run.TrialsStored, Count(run.TrialsPlanned, "trial"), failure.Message)
 	}
-	if stored {
+	if !HasStore(run) {
+		w.unset(v1alpha1.ConditionResultsStored)
+	} else if stored {
 		w.set(v1alpha1.ConditionResultsStored, metav1.ConditionTrue, reason.Finished, storedMessage)
 	} else {
 		w.set(v1alpha1.ConditionResultsStored, metav1.ConditionFalse, reason.ResultsNotStored, storedMessage)
@@ -233,6 +235,9 @@ func setEnded(w writer, run *v1alpha1.RunStatus, records []Record) {
 		w.setReady(why, message)
 	}
 }
+
+// HasStore reports whether the documents of a run go to a ResultStore.
+func HasStore(run *v1alpha1.RunStatus) bool { return !run.StatusOnly }
 
 // wholeRunFailure returns the failure that ended the run as a whole before its summary was
 // stored, or nil.

@@ -117,7 +117,15 @@ func benchmark(name string) *v1alpha1.StorageBenchmark {
 		Spec: v1alpha1.StorageBenchmarkSpec{
 			Targets:   []v1alpha1.Target{{Name: "volume", StorageClass: &v1alpha1.StorageClassTarget{Name: "fast"}}},
 			Workloads: []v1alpha1.Workload{{Name: "read", Fio: &v1alpha1.FioWorkload{Parameters: v1alpha1.Texts(map[string]string{"rw": "read"})}}},
-			Results:   v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: "default"}},
+			Results:   &v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: "default"}},
 		},
 	}
+}
+
+// runDocument is the name of a document of a run that has no ResultStore.
+const runDocument = "storagebench-document-0123456789abcdef0123456789abcdef"
+
+// inOperators makes a ConfigMap one in the operator's namespace that nobody owns.
+func inOperators(name string) func(*corev1.ConfigMap) {
+	return func(c *corev1.ConfigMap) { c.Namespace, c.Name, c.OwnerReferences = operatorNamespace, name, nil }
 }

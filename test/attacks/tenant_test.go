@@ -177,7 +177,7 @@ func newBenchmark(namespace, name string) *v1alpha1.StorageBenchmark {
 				"rw": "randrw", "bs": "4k", "iodepth": "4", "size": "16MiB", "runtime": "1s", "time_based": "1",
 			})},
 			Trials:  v1alpha1.Trials{Min: 1},
-			Results: v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: "default"}},
+			Results: &v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: "default"}},
 			Timeout: &metav1.Duration{Duration: 10 * time.Minute},
 		},
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 
@@ -33,7 +34,7 @@ func variants() map[string][]string {
 			"--set", "worker.resources.limits.memory=512Mi,worker.resources.limits.ephemeral-storage=1Gi",
 			"--set", "podAnnotations.a=b,podLabels.c=d,tolerations[0].operator=Exists",
 		},
-		"as little as there can be": {"--set", "metrics.enabled=false,crds.install=false,rbac.aggregate=false"},
+		"as little as there can be": {"--set", "metrics.enabled=false,crds.install=false,rbac.aggregate=false,receiver.enabled=false"},
 	}
 }
 
@@ -68,6 +69,8 @@ func TestArguments(t *testing.T) {
 		"--node-selector=!node-role.kubernetes.io/control-plane",
 		"--worker-memory-limit=2Gi",
 		"--worker-ephemeral-storage-limit=2Gi",
+		"--receiver-url=https://storagebench-receiver.storagebench-system.svc:8443",
+		"--receiver-bind-address=:8443",
 		"--metrics-bind-address=:8080",
 	}
 	if diff := cmp.Diff(want, d.Spec.Template.Spec.Containers[0].Args); diff != "" {
@@ -88,6 +91,8 @@ func TestArguments(t *testing.T) {
 		"--allow-host-path=/mnt/a",
 		"--allow-host-path=/mnt/b",
 		"--allow-block-device=/dev/loop*",
+		"--receiver-url=https://storagebench-receiver.storagebench-system.svc:8443",
+		"--receiver-bind-address=:8443",
 		"--metrics-bind-address=:8080",
 		"--development",
 	}
@@ -182,13 +187,44 @@ func TestResultStore(t *testing.T) {
 	}
 }
 
+// The Secret of the receiver is there, so that the operator can fill it.
 func TestNoSecretIsRendered(t *testing.T) {
 	for name, flags := range variants() {
 		for _, object := range render(t, flags...) {
-			if object.GetKind() == "Secret" {
+			if object.GetKind() != "Secret" {
+				continue
+			}
+			_, data := object.Object["data"]
+			if _, text := object.Object["stringData"]; data || text || object.GetName() != "storagebench-receiver" {
 				t.Errorf("%s: credentials do not belong in values: Secret %s", name, object.GetName())
 			}
 		}
+	}
+}
+
+// The two ways to install must have workers send their results to the same place.
+func TestKustomizeHasTheSameReceiver(t *testing.T) {
+	generated := decodeFile(t, "../../config/manager/receiver.yaml")
+	for name, o := range map[string]objects{"chart": render(t), "config/manager": generated} {
+		pod := manager(t, decodeFile(t, "../../config/manager/manager.yaml")).Spec.Template
+		var service corev1.Service
+		var secret corev1.Secret
+		o.in(namespace).must(t, "Service", "storagebench-receiver", &service)
+		o.in(namespace).must(t, "Secret", "storagebench-receiver", &secret)
+		if diff := cmp.Diff([]corev1.ServicePort{{Name: "receiver", Port: 8443, TargetPort: intstr.FromString("receiver")}}, service.Spec.Ports); diff != "" {
+			t.Errorf("%s: ports (-want +got):\n%s", name, diff)
+		}
+		if name == "chart" {
+			pod = manager(t, o).Spec.Template
+		}
+		for key, value := range service.Spec.Selector {
+			if pod.Labels[key] != value {
+				t.Errorf("%s: the Service selects %s=%s, and the operator's Pod has %q", name, key, value, pod.Labels[key])
+			}
+		}
+	}
+	if got := render(t, "--set", "receiver.enabled=false").in(namespace); got.get(t, "Service", "storagebench-receiver", &corev1.Service{}) || got.get(t, "Secret", "storagebench-receiver", &corev1.Secret{}) {
+		t.Error("receiver.enabled=false: its Service or Secret is rendered")
 	}
 }
 
@@ -201,6 +237,7 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 		"a path that is not absolute":  {"hostAccess.paths={mnt}", "paths"},
 		"a device elsewhere":           {"hostAccess.devices={/mnt/disk}", "devices"},
 		"the port of the probes":       {"metrics.port=8081", "port"},
+		"the port of metrics":          {"receiver.port=8080", "port"},
 		"a store without its endpoint": {"resultStore.create=true,resultStore.bucket=abc,resultStore.secretName=s", "endpoint"},
 		"a digest that is none":        {"image.digest=latest", "digest"},
 		"a namespace that is none":     {"namespaces={Lab}", "namespaces"},

@@ -19,13 +19,14 @@ func TestNetworkPolicies(t *testing.T) {
 		egress  []int32
 		ingress []int32
 	}{
-		"by default":                 {nil, []int32{53, 53, 5353, 5353, 80, 443, 6443, 8080, 8443, 9000}, []int32{8081, 8080}},
-		"any port":                   {[]string{"--set", "networkPolicy.egressPorts=null"}, []int32{anyPort}, []int32{8081, 8080}},
-		"no metrics":                 {[]string{"--set", "metrics.enabled=false,networkPolicy.egressPorts={443}"}, []int32{53, 53, 5353, 5353, 443}, []int32{8081}},
-		"a store with a port":        {[]string{"--set", store, "--set", "networkPolicy.egressPorts={443}"}, []int32{53, 53, 5353, 5353, 9000, 443}, []int32{8081, 8080}},
-		"a store with a usual port":  {[]string{"--set", store, "--set", "networkPolicy.egressPorts={6443},resultStore.endpoint=https://s3.example.com"}, []int32{53, 53, 5353, 5353, 443, 6443}, []int32{8081, 8080}},
-		"a store with another one":   {[]string{"--set", store, "--set", "networkPolicy.egressPorts={6443},resultStore.endpoint=http://s3.example.com/"}, []int32{53, 53, 5353, 5353, 80, 6443}, []int32{8081, 8080}},
-		"a store at an IPv6 address": {[]string{"--set", store, "--set", "networkPolicy.egressPorts={6443},resultStore.endpoint=http://[fd00::1]:9123"}, []int32{53, 53, 5353, 5353, 9123, 6443}, []int32{8081, 8080}},
+		"by default":                 {nil, []int32{53, 53, 5353, 5353, 80, 443, 6443, 8080, 8443, 9000}, []int32{8081, 8080, 8443}},
+		"any port":                   {[]string{"--set", "networkPolicy.egressPorts=null"}, []int32{anyPort}, []int32{8081, 8080, 8443}},
+		"no metrics":                 {[]string{"--set", "metrics.enabled=false,networkPolicy.egressPorts={443}"}, []int32{53, 53, 5353, 5353, 443}, []int32{8081, 8443}},
+		"no receiver":                {[]string{"--set", "receiver.enabled=false,networkPolicy.egressPorts={443}"}, []int32{53, 53, 5353, 5353, 443}, []int32{8081, 8080}},
+		"a store with a port":        {[]string{"--set", store, "--set", "networkPolicy.egressPorts={443}"}, []int32{53, 53, 5353, 5353, 9000, 443}, []int32{8081, 8080, 8443}},
+		"a store with a usual port":  {[]string{"--set", store, "--set", "networkPolicy.egressPorts={6443},resultStore.endpoint=https://s3.example.com"}, []int32{53, 53, 5353, 5353, 443, 6443}, []int32{8081, 8080, 8443}},
+		"a store with another one":   {[]string{"--set", store, "--set", "networkPolicy.egressPorts={6443},resultStore.endpoint=http://s3.example.com/"}, []int32{53, 53, 5353, 5353, 80, 6443}, []int32{8081, 8080, 8443}},
+		"a store at an IPv6 address": {[]string{"--set", store, "--set", "networkPolicy.egressPorts={6443},resultStore.endpoint=http://[fd00::1]:9123"}, []int32{53, 53, 5353, 5353, 9123, 6443}, []int32{8081, 8080, 8443}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rendered := render(t, tt.flags...)
@@ -72,7 +73,7 @@ func TestNetworkPolicies(t *testing.T) {
 	}
 	var from networkingv1.NetworkPolicy
 	render(t, "--set", "networkPolicy.metricsFrom[0].podSelector.matchLabels.app=prometheus").in(namespace).must(t, "NetworkPolicy", "storagebench-manager", &from)
-	if len(from.Spec.Ingress) != 2 || len(from.Spec.Ingress[0].From) != 0 || len(from.Spec.Ingress[1].From) != 1 {
+	if len(from.Spec.Ingress) != 3 || len(from.Spec.Ingress[2].From) != 0 || len(from.Spec.Ingress[0].From) != 0 || len(from.Spec.Ingress[1].From) != 1 {
 		t.Errorf("metricsFrom is for metrics alone: %+v", from.Spec.Ingress)
 	}
 	for _, object := range render(t, "--set", "networkPolicy.enabled=false") {

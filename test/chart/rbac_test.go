@@ -45,10 +45,12 @@ var granted = map[string]map[string]string{
 		"storagebenchmarks/finalizers.storagebench.io": "update",
 	},
 	"operator": {
-		"secrets(storagebench-store)": "get",
-		"events":                      "create patch",
-		"jobs.batch":                  "delete",
-		"leases.coordination.k8s.io":  "create delete get list patch update watch",
+		"secrets(storagebench-store)":    "get",
+		"secrets(storagebench-receiver)": "get update",
+		"configmaps":                     "create delete list update",
+		"events":                         "create patch",
+		"jobs.batch":                     "delete",
+		"leases.coordination.k8s.io":     "create delete get list patch update watch",
 	},
 	"restore": {
 		"pods":       "create get list watch",

@@ -118,7 +118,7 @@ func (l *lab) benchmark(name string, change func(*v1alpha1.StorageBenchmarkSpec)
 			})},
 			Placement: v1alpha1.Placement{NodeSelector: l.selector()},
 			Trials:    v1alpha1.Trials{Min: 3},
-			Results:   v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: "default"}},
+			Results:   &v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: "default"}},
 			Timeout:   &metav1.Duration{Duration: 10 * time.Minute},
 		},
 	}

@@ -96,7 +96,10 @@ func (o *observer) look(ctx context.Context) (why string, ended faults.End) {
 	if err != nil {
 		return err.Error(), faults.Underway
 	}
-	objects := append([]string{now.Namespace, now.Spec.Results.StoreRef.Name}, o.nodes...)
+	objects := append([]string{now.Namespace}, o.nodes...)
+	if now.Spec.Results != nil {
+		objects = append(objects, now.Spec.Results.StoreRef.Name)
+	}
 	objects = slices.AppendSeq(objects, maps.Keys(o.names))
 	if why := faults.Silent(now, o.reasons, objects); why != "" {
 		return why, faults.Underway

@@ -62,6 +62,7 @@ var Rules = []Rule{
 	{Path: "internal/store", Own: []string{"internal/trial", "internal/result"}, Bare: true},
 	{Path: "internal/store/dir", Own: []string{"internal/store", "internal/trial", "internal/result"}, Bare: true},
 	{Path: "internal/store/presigned", Own: []string{"internal/store", "internal/trial", "internal/result"}, Bare: true},
+	{Path: "internal/store/inbox", Own: []string{"internal/store", "internal/trial", "internal/result"}, Bare: true},
 	{Path: "internal/store/s3", Own: []string{"internal/store", "internal/trial", "internal/result"}, Foreign: []string{"github.com/minio/minio-go/v7"}, Bare: true},
 	{Path: "internal/store/s3/miniotest", Foreign: []string{"github.com/minio/minio-go/v7"}}, // for tests
 
@@ -135,20 +136,20 @@ var Rules = []Rule{
 	// The operator. Nobody imports controllers but its program, and nobody a program.
 	{
 		Path:    "controllers",
-		Own:     []string{"api/v1alpha1", "controllers/...", "internal/plan", "internal/policy", "internal/jobspec"},
+		Own:     []string{"api/v1alpha1", "controllers/...", "internal/plan", "internal/policy", "internal/jobspec", "internal/store/inbox"},
 		Foreign: controllerFramework,
 	},
 	{
 		Path: "controllers/benchmark",
 		Own: []string{
 			"api/v1alpha1", "controllers/action", "controllers/admission", "controllers/leases", "controllers/nodes", "controllers/restore",
-			"controllers/results", "controllers/state", "controllers/workers", "controllers/written", "internal/jobspec", "internal/plan", "internal/policy", "internal/progress", "internal/status", "internal/trial",
+			"controllers/results", "controllers/state", "controllers/stores", "controllers/workers", "controllers/written", "internal/jobspec", "internal/plan", "internal/policy", "internal/progress", "internal/status", "internal/trial",
 		},
 		Foreign: controllerFramework,
 	},
 	{
 		Path:    "controllers/admission",
-		Own:     []string{"api/v1alpha1", "controllers/nodes", "internal/jobspec", "internal/plan", "internal/policy", "internal/status", "internal/suggest", "internal/trial"},
+		Own:     []string{"api/v1alpha1", "controllers/nodes", "controllers/stores", "internal/jobspec", "internal/plan", "internal/policy", "internal/status", "internal/suggest", "internal/trial"},
 		Foreign: controllerFramework,
 	},
 	{
@@ -177,7 +178,7 @@ var Rules = []Rule{
 	{Path: "controllers/nodes", Own: []string{"api/v1alpha1"}, Foreign: controllerFramework},
 	{
 		Path:    "controllers/stores",
-		Own:     []string{"api/v1alpha1", "controllers/action", "internal/status", "internal/store", "internal/store/s3"},
+		Own:     []string{"api/v1alpha1", "controllers/action", "internal/jobspec", "internal/status", "internal/store", "internal/store/inbox", "internal/store/s3"},
 		Foreign: controllerFramework,
 	},
 	{Path: "controllers/state", Foreign: controllerFramework},

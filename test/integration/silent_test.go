@@ -34,7 +34,7 @@ func (s *stage) spec(r *rand.Rand) v1alpha1.StorageBenchmarkSpec {
 		Placement: v1alpha1.Placement{NodeSelector: map[string]string{"lab": s.namespace}, Nodes: new(intstr.FromString(v1alpha1.AllNodes))},
 		Workloads: []v1alpha1.Workload{{Name: "w", Fio: &v1alpha1.FioWorkload{Parameters: v1alpha1.Texts(map[string]string{"rw": "randread"})}}},
 		Trials:    v1alpha1.Trials{Min: int32(1 + r.IntN(3))},
-		Results:   v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: s.store}},
+		Results:   &v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: s.store}},
 	}
 	for i := range 1 + r.IntN(2) {
 		spec.Targets = append(spec.Targets, v1alpha1.Target{Name: fmt.Sprintf("t%d", i), StorageClass: &v1alpha1.StorageClassTarget{Name: "fast"}})

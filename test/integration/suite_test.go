@@ -27,11 +27,15 @@ import (
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers"
 	"storagebench.io/storagebench/controllers/admission"
+	"storagebench.io/storagebench/controllers/stores"
 	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/internal/store/s3"
 	"storagebench.io/storagebench/internal/tunable"
 	"storagebench.io/storagebench/internal/workload/engines"
 )
+
+// noResults is the label of namespaces of which the default ResultStore takes nothing.
+const noResults = "no-results"
 
 const (
 	operatorNamespace = "storagebench-system"
@@ -46,6 +50,7 @@ var (
 	api      client.Client
 	bucket   *s3.Store
 	endpoint string
+	receiver string // address of the operator's own store
 	apiURL   *rest.Config
 )
 
@@ -92,6 +97,9 @@ func suite(m *testing.M) (int, error) {
 	if err := seed(context.Background()); err != nil {
 		return 1, err
 	}
+	if receiver, err = freeAddress(); err != nil {
+		return 1, err
+	}
 	stop, err := startOperator()
 	if err != nil {
 		return 1, err
@@ -117,6 +125,8 @@ func startOperator() (stop func(), err error) {
 		Engines:  engines.All(),
 		Tunables: tunable.Rules{},
 		Clock:    clock.RealClock{},
+
+		ReceiverURL: "https://" + receiver, ReceiverAddress: receiver,
 	}
 	mgr, err := ctrl.NewManager(asOperator(), ctrl.Options{
 		Scheme:     scheme,
@@ -148,7 +158,10 @@ func seed(ctx context.Context) error {
 			StringData: map[string]string{"accessKeyID": accessKey, "secretAccessKey": secretKey},
 		},
 		&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}, Provisioner: "example.com/none"},
-		resultStore("default", func(*v1alpha1.ResultStoreSpec) {}),
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: stores.ReceiverSecret}}, // as the chart makes it
+		resultStore("default", func(rs *v1alpha1.ResultStoreSpec) {
+			rs.NamespaceSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: noResults, Operator: metav1.LabelSelectorOpDoesNotExist}}}
+		}),
 	}
 	for _, o := range objects {
 		if err := api.Create(ctx, o); err != nil {
@@ -170,6 +183,15 @@ func resultStore(name string, change func(*v1alpha1.ResultStoreSpec)) *v1alpha1.
 	return rs
 }
 
+// freeAddress is one of the loopback interface on which nobody listens.
+func freeAddress() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
+}
+
 // startMinIO runs the object store on a port of the loopback interface. A bucket
 // is a folder of its data directory.
 func startMinIO() (stop func(), err error) {
@@ -184,12 +206,8 @@ func startMinIO() (stop func(), err error) {
 	if err := os.Mkdir(filepath.Join(dir, bucketName), 0o755); err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := freeAddress()
 	if err != nil {
-		return nil, err
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
 		return nil, err
 	}
 	minio := exec.Command(program, "server", "--quiet", "--address", address, dir)

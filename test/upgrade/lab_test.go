@@ -132,7 +132,7 @@ func (l *lab) benchmark(name, node string, change func(*v1alpha1.StorageBenchmar
 			})}}},
 			Placement: v1alpha1.Placement{NodeSelector: map[string]string{corev1.LabelHostname: node}},
 			Trials:    v1alpha1.Trials{Min: 3},
-			Results:   v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: "default"}},
+			Results:   &v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: "default"}},
 			Timeout:   &metav1.Duration{Duration: 20 * time.Minute},
 		},
 	}

@@ -57,7 +57,7 @@ func (l *lab) benchmark(name string, change func(*v1alpha1.StorageBenchmarkSpec)
 				{Name: "no-sync", AcceptDataLoss: true, Tunables: []v1alpha1.Tunable{{Name: "zfs.dataset.sync", Value: v1alpha1.Text("disabled")}}},
 			},
 			Trials:  v1alpha1.Trials{Min: 2},
-			Results: v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: "default"}},
+			Results: &v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: "default"}},
 			Timeout: &metav1.Duration{Duration: 30 * time.Minute},
 		},
 	}

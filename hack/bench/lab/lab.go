@@ -122,7 +122,7 @@ func (l *Lab) Benchmark(name string, target v1alpha1.Target, workload v1alpha1.W
 			Placement: v1alpha1.Placement{NodeSelector: map[string]string{corev1.LabelHostname: l.Node}},
 			Workloads: []v1alpha1.Workload{workload},
 			Trials:    v1alpha1.Trials{Min: trials},
-			Results:   v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: "default"}},
+			Results:   &v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: "default"}},
 		},
 	}
 }

@@ -106,7 +106,7 @@ func (m mixed) benchmark(c class, i int) *v1alpha1.StorageBenchmark {
 			Placement: place,
 			Workloads: []v1alpha1.Workload{{Name: "randread", Fio: &v1alpha1.FioWorkload{JobFile: jobFile}}},
 			Trials:    v1alpha1.Trials{Min: int32(m.trials)},
-			Results:   v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: storeName}},
+			Results:   &v1alpha1.Results{StoreRef: v1alpha1.ResultStoreReference{Name: storeName}},
 		},
 	}
 }

@@ -1,0 +1,125 @@
+//go:build integration
+
+package integration
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/controllers/stores"
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/store/presigned"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// withoutStore makes the lab's namespace one of which the default ResultStore takes nothing.
+func (l *lab) withoutStore() {
+	l.t.Helper()
+	ns := &corev1.Namespace{}
+	if err := api.Get(l.ctx, client.ObjectKey{Name: l.namespace}, ns); err != nil {
+		l.t.Fatal(err)
+	}
+	before := ns.DeepCopy()
+	ns.Labels[noResults] = "true"
+	if err := api.Patch(l.ctx, ns, client.MergeFrom(before)); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func withoutResults(s *v1alpha1.StorageBenchmarkSpec) { s.Results = nil }
+
+// storeByGrant plays a worker that stores what it measured with the grant of its Job, and nothing else.
+func (l *lab) storeByGrant(job *batchv1.Job) *trial.Receipt {
+	l.t.Helper()
+	secret := &corev1.Secret{}
+	if err := l.api.Get(l.ctx, client.ObjectKeyFromObject(job), secret); err != nil {
+		l.t.Fatal(err)
+	}
+	grant := trial.Grant{}
+	if err := json.Unmarshal(secret.Data["grant.json"], &grant); err != nil {
+		l.t.Fatal(err)
+	}
+	objects, err := presigned.New(grant)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.upload = func(key string, document any) {
+		l.t.Helper()
+		b, err := json.Marshal(document)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		// The operator may be starting again.
+		l.eventually("the operator takes "+key, func() error { return objects.Put(l.ctx, key, b) })
+	}
+	defer func() { l.upload = nil }()
+	return l.store(job, func(*result.WorkerSummary, *trial.Receipt) {})
+}
+
+// documents counts what the operator holds of a namespace.
+func (l *lab) documents() error {
+	list := &corev1.ConfigMapList{}
+	if err := api.List(l.ctx, list, client.InNamespace(operatorNamespace), client.MatchingLabels{stores.LabelDocument: "true"}); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		if key := list.Items[i].Data["key"]; len(key) > len(l.namespace) && key[:len(l.namespace)] == l.namespace {
+			return fmt.Errorf("the operator still holds %s", key)
+		}
+	}
+	return nil
+}
+
+func TestABenchmarkWithoutAResultStoreHasItsAnswerInItsStatus(t *testing.T) {
+	l := newLab(t, 2)
+	l.withoutStore()
+	b := l.benchmark("answer", withoutResults)
+	for range l.nodes {
+		job := l.job(b)
+		pod := l.pod(job, func(*corev1.Pod) {})
+		receipt := l.storeByGrant(job)
+		l.end(job, pod, receipt)
+		l.eventually("the worker has ended", func() error {
+			err := api.Get(l.ctx, client.ObjectKeyFromObject(job), job)
+			if client.IgnoreNotFound(err) == nil && (err != nil || job.DeletionTimestamp != nil) {
+				return nil
+			}
+			return errNotYet(err)
+		})
+	}
+	l.await(b, reason.Finished)
+	run := b.Status.Run
+	if !run.StatusOnly || run.Location != "" || run.Progress != "4/4" {
+		t.Errorf("the run: statusOnly %v, location %q, progress %q; want true, none, 4/4", run.StatusOnly, run.Location, run.Progress)
+	}
+	if len(b.Status.Summary) != 2 || b.Status.Summary[0].Trials != 2 {
+		t.Errorf("the summary: %+v", b.Status.Summary)
+	}
+	if c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionResultsStored); c != nil {
+		t.Errorf("nothing is stored, and a condition speaks of it: %+v", c)
+	}
+	l.eventually("the operator holds no document of it", l.documents)
+}
+
+func TestTheDefaultResultStoreIsUsedIfThereIsOne(t *testing.T) {
+	l := newLab(t, 1)
+	b := l.benchmark("stored", withoutResults)
+	l.finish(b, func(*result.WorkerSummary, *trial.Receipt) {})
+	l.await(b, reason.Finished)
+	run := b.Status.Run
+	if run.StatusOnly || run.ResultStore != "default" || run.Location == "" {
+		t.Errorf("the run: statusOnly %v, store %q, location %q", run.StatusOnly, run.ResultStore, run.Location)
+	}
+	keys := trial.Keys{Namespace: l.namespace, Name: b.Name, Run: run.ID}
+	if _, err := bucket.Get(l.ctx, keys.Summary()); err != nil {
+		t.Error(err)
+	}
+}
