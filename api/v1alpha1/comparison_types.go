@@ -2,9 +2,42 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/api/resource"
 
-// ComparisonRow is what a variant changed against the control, the first variant: one
-// workload, or a part of it, on one target and node.
+// ComparisonOutcome is what a comparison shows by its primary metric.
+// +kubebuilder:validation:Enum=Better;Worse;NoDifference;Inconclusive
+type ComparisonOutcome string
+
+// ComparisonRow is what a variant changed against the control, the first variant, or a
+// target against the first target: one workload, or a part of it, on one target and node.
 type ComparisonRow struct {
+	// by is what was compared; absent: variants.
+	// +optional
+	By CompareBy `json:"by,omitempty"`
+
+	// outcome of the comparison by its primary metric: Better or Worse than the control; NoDifference if
+	// the difference is shown to be smaller than what matters; else Inconclusive. It is corrected
+	// for the number of comparisons (Holm). Absent if no metric decides.
+	// +optional
+	Outcome ComparisonOutcome `json:"outcome,omitempty"`
+
+	// primary is the metric that decides.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Primary string `json:"primary,omitempty"`
+
+	// message says what was found, by how much, and what would decide.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
+
+	// moreRepeats is about how many more repeats would decide with 80 % probability.
+	// +optional
+	MoreRepeats int32 `json:"moreRepeats,omitempty"`
+
+	// control that the row is compared with: a variant, or by target a target.
+	// +optional
+	// +kubebuilder:validation:MaxLength=40
+	Control string `json:"control,omitempty"`
+
 	// target name.
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -28,11 +61,10 @@ type ComparisonRow struct {
 	// +kubebuilder:validation:MaxLength=253
 	Node string `json:"node"`
 
-	// variant that is compared with the control.
-	// +required
-	// +kubebuilder:validation:MinLength=1
+	// variant that is compared with the control; by target, the variant of both, if there is one.
+	// +optional
 	// +kubebuilder:validation:MaxLength=40
-	Variant string `json:"variant"`
+	Variant string `json:"variant,omitempty"`
 
 	// changes of metrics, the most telling first: rates, p99 of latencies, durations,
 	// and the flushes that reached the disks.
@@ -56,6 +88,10 @@ type MetricChange struct {
 	// +required
 	Pairs int32 `json:"pairs"`
 
+	// blocks is the number of randomised blocks that the ratio's interval is made of.
+	// +optional
+	Blocks int32 `json:"blocks,omitempty"`
+
 	// control is the median over the pairs' trials with the control.
 	// +required
 	Control resource.Quantity `json:"control"`
@@ -64,8 +100,8 @@ type MetricChange struct {
 	// +required
 	Variant resource.Quantity `json:"variant"`
 
-	// ratio of the variant to the control: the median over the pairs, with its 95 %
-	// interval from 6 pairs on. Absent if a control's value is 0.
+	// ratio of the variant to the control: Hodges and Lehmann's estimate over the blocks, with its
+	// 95 % interval from 6 blocks on. Absent if a value is 0.
 	// +optional
 	Ratio *Estimate `json:"ratio,omitempty"`
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -60,11 +61,12 @@ func Comparisons(w io.Writer, s result.Summary) error {
 		return nil
 	}
 	judged := slices.ContainsFunc(s.Comparisons, func(c result.Comparison) bool {
-		return slices.ContainsFunc(Changed(c), func(name string) bool { return kinds(s, c, name) != "" })
+		return slices.ContainsFunc(Changed(c), func(name string) bool { return InvalidArms(s.Rows, c, name) != "" })
 	})
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	parts := slices.ContainsFunc(s.Comparisons, func(c result.Comparison) bool { return c.Part != "" })
-	fmt.Fprintln(tw, "\nTARGET\tNODE\tWORKLOAD\tVARIANT"+column(parts, "PART")+"\tMETRIC\tPAIRS\tCONTROL\tVARIANT\tRATIO\t95% INTERVAL"+column(judged, "VERDICT"))
+	decided := slices.ContainsFunc(s.Comparisons, func(c result.Comparison) bool { return c.Primary != nil })
+	fmt.Fprintln(tw, "\nTARGET\tNODE\tWORKLOAD\tVARIANT"+column(parts, "PART")+"\tMETRIC\tPAIRS\tCONTROL\tVARIANT\tRATIO\t95% INTERVAL"+column(decided, "OUTCOME")+column(judged, "VERDICT"))
 	for _, c := range s.Comparisons {
 		for _, name := range Changed(c) {
 			change := c.Metrics[name]
@@ -74,18 +76,47 @@ func Comparisons(w io.Writer, s result.Summary) error {
 			}
 			if change.Ratio != nil {
 				ratio = fmt.Sprintf("%.3f", change.Ratio.Median)
-				if interval = "pairs < 6"; change.Ratio.Low != nil && change.Ratio.High != nil {
+				if interval = "blocks < 6"; change.Ratio.Low != nil && change.Ratio.High != nil {
 					interval = fmt.Sprintf("%.3f–%.3f", *change.Ratio.Low, *change.Ratio.High)
 				}
 			}
-			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s%s\n", c.Target, c.Node, c.Workload, c.Variant+column(parts, cmp.Or(c.Part, "-")), name, change.Pairs,
-				InUnit(change.Unit, change.Control), InUnit(change.Unit, change.Variant), ratio, interval, column(judged, cmp.Or(kinds(s, c, name), "-")))
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s%s\n", c.Target, c.Node, c.Workload, arm(c)+column(parts, cmp.Or(c.Part, "-")), name, change.Pairs,
+				InUnit(change.Unit, change.Control), InUnit(change.Unit, change.Variant), ratio, interval, column(decided, outcomeOf(c, name))+column(judged, cmp.Or(InvalidArms(s.Rows, c, name), "-")))
 		}
 	}
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	return orderEffects(w, s)
+	return errors.Join(decisions(w, s), orderEffects(w, s))
+}
+
+// arm names what is compared: a variant, or, by target, the target's control.
+func arm(c result.Comparison) string {
+	if c.By == "target" {
+		return cmp.Or(c.Variant, "-") + " (against " + c.Control + ")"
+	}
+	return c.Variant
+}
+
+// outcomeOf returns the outcome on the metric that decides, and a dash on all others.
+func outcomeOf(c result.Comparison, metric string) string {
+	if c.Primary == nil || c.Primary.Metric != metric {
+		return "-"
+	}
+	return c.Primary.Outcome
+}
+
+// decisions writes a line for each comparison that a metric decides.
+func decisions(w io.Writer, s result.Summary) error {
+	for _, c := range s.Comparisons {
+		if c.Primary == nil || c.Primary.Sentence == "" {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "%s: %s on %s at %s: %s\n", c.Primary.Outcome, WithPart(c.Workload, c.Part), c.Target, c.Node, c.Primary.Sentence); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // orderEffects writes a line for each metric that depends on which trial of a repeat ran
@@ -106,17 +137,22 @@ func orderEffects(w io.Writer, s result.Summary) error {
 	return nil
 }
 
-// kinds says which of a comparison's two numbers is invalid, and why; nothing if both stand.
-func kinds(s result.Summary, c result.Comparison, metric string) string {
+// InvalidArms says which of a comparison's two numbers is invalid, and why; nothing if both stand.
+func InvalidArms(rows []result.Row, c result.Comparison, metric string) string {
+	type side struct{ name, target, variant string }
+	sides := []side{{"control", c.Target, c.Control}, {"variant", c.Target, c.Variant}}
+	if c.By == "target" {
+		sides = []side{{c.Control, c.Control, c.Variant}, {c.Target, c.Target, c.Variant}}
+	}
 	var parts []string
-	for _, side := range []struct{ name, variant string }{{"control", c.Control}, {"variant", c.Variant}} {
-		i := slices.IndexFunc(s.Rows, func(r result.Row) bool {
-			return r.Target == c.Target && r.Node == c.Node && r.Workload == c.Workload && r.Part == c.Part && r.Variant == side.variant
+	for _, side := range sides {
+		i := slices.IndexFunc(rows, func(r result.Row) bool {
+			return r.Target == side.target && r.Node == c.Node && r.Workload == c.Workload && r.Part == c.Part && r.Variant == side.variant
 		})
 		if i < 0 {
 			continue
 		}
-		if names := Invalid(s.Rows[i], metric); len(names) > 0 {
+		if names := Invalid(rows[i], metric); len(names) > 0 {
 			parts = append(parts, side.name+" invalid: "+strings.Join(names, ", "))
 		}
 	}

@@ -87,7 +87,7 @@ type Comparison struct {
 func CompareBlocks(blocks []Block, o CompareOptions) Comparison {
 	d, orders := make([]float64, len(blocks)), make([]float64, len(blocks))
 	for i, b := range blocks {
-		first, second := math.Log(b.B[0]/b.A[0]), math.Log(b.B[1]/b.A[1])
+		first, second := logRatio(b.B[0], b.A[0]), logRatio(b.B[1], b.A[1])
 		d[i], orders[i] = (first+second)/2, (first-second)/2
 		if b.BFirst {
 			orders[i] = -orders[i]
@@ -108,7 +108,7 @@ func CompareVolumes(perVolume [][]Block, o CompareOptions) Comparison {
 		}
 		sum := 0.0
 		for _, b := range blocks {
-			sum += (math.Log(b.B[0]/b.A[0]) + math.Log(b.B[1]/b.A[1])) / 2
+			sum += (logRatio(b.B[0], b.A[0]) + logRatio(b.B[1], b.A[1])) / 2
 		}
 		d = append(d, sum/float64(len(blocks)))
 	}
@@ -170,12 +170,15 @@ func BlockHalfWidth(blocks []Block) float64 {
 	}
 	squares := 0.0
 	for _, b := range blocks {
-		da, db := math.Log(b.A[1]/b.A[0]), math.Log(b.B[1]/b.B[0])
+		da, db := logRatio(b.A[1], b.A[0]), logRatio(b.B[1], b.B[0])
 		squares += da*da + db*db
 	}
 	s := math.Sqrt(squares / (4 * n))
 	return math.Expm1(StudentT(2*len(blocks), 1-(1-Confidence)/2) * s / math.Sqrt(n))
 }
+
+// logRatio is the logarithm of a/b, also where a/b is no number.
+func logRatio(a, b float64) float64 { return math.Log(a) - math.Log(b) }
 
 func orderOf(effects []float64) Interval {
 	i := Interval{N: len(effects), Median: 1}

@@ -80,7 +80,7 @@ func TestAPairWithABoundHasNoRatioAndIsNotDropped(t *testing.T) {
 		before.Metrics, after.Metrics = result.Metrics{"read.bandwidth": {Value: 10}}, result.Metrics{"read.bandwidth": m}
 		addPair(values, before, after)
 	}
-	if c := values["read.bandwidth"].change(); c.Pairs != 2 || c.Bounds != 1 || c.Ratio != nil || c.Order != nil || c.Variant != 11 {
+	if c := values["read.bandwidth"].change(""); c.Pairs != 2 || c.Bounds != 1 || c.Ratio != nil || c.Order != nil || c.Variant != 11 {
 		t.Errorf("%+v", c)
 	}
 }

@@ -44,7 +44,7 @@ type Fold struct {
 type part struct {
 	stored      int
 	rows        []result.Row
-	comparisons []result.Comparison
+	comparisons []compared
 	environment *result.Environment
 	attempts    []result.Attempt
 	failure     *trial.Failure
@@ -181,6 +181,7 @@ func (f *Fold) Finish(finishedAt time.Time) result.Summary {
 		Attempts:    map[string][]result.Attempt{},
 		Failures:    map[string]*trial.Failure{},
 	}
+	var all []compared
 	for _, worker := range p.Workers {
 		w, ok := f.parts[worker.Name]
 		if !ok {
@@ -193,8 +194,9 @@ func (f *Fold) Finish(finishedAt time.Time) result.Summary {
 			s.Failures[worker.Name] = w.failure
 		}
 		s.Rows = append(s.Rows, w.rows...)
-		s.Comparisons = append(s.Comparisons, w.comparisons...)
+		all = append(all, w.comparisons...)
 	}
+	s.Comparisons = decide(p, s.Rows, all)
 	return s
 }
 

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"slices"
 
 	"storagebench.io/storagebench/api/v1alpha1"
@@ -57,11 +58,14 @@ func Comparisons(status v1alpha1.StorageBenchmarkStatus) []result.Comparison {
 	var all []result.Comparison
 	for _, row := range status.Comparisons {
 		c := result.Comparison{
-			Target: row.Target, Workload: row.Workload, Part: row.Part, Node: row.Node, Variant: row.Variant, Control: control(status, row),
-			Metrics: map[string]result.Change{},
+			By: string(row.By), Target: row.Target, Workload: row.Workload, Part: row.Part, Node: row.Node, Variant: row.Variant,
+			Control: cmp.Or(row.Control, control(status, row)), Metrics: map[string]result.Change{},
+		}
+		if row.Outcome != "" {
+			c.Primary = &result.Decision{Metric: row.Primary, Outcome: string(row.Outcome), Sentence: row.Message, MoreRepeats: int(row.MoreRepeats)}
 		}
 		for _, m := range row.Changes {
-			change := result.Change{Unit: report.UnitOf(m.Metric), Pairs: int(m.Pairs), Control: m.Control.AsApproximateFloat64(), Variant: m.Variant.AsApproximateFloat64()}
+			change := result.Change{Unit: report.UnitOf(m.Metric), Pairs: int(m.Pairs), Blocks: int(m.Blocks), Control: m.Control.AsApproximateFloat64(), Variant: m.Variant.AsApproximateFloat64()}
 			if m.Ratio != nil {
 				change.Ratio = &result.Interval{Median: m.Ratio.Median.AsApproximateFloat64()}
 				if m.Ratio.Low != nil && m.Ratio.High != nil {
@@ -77,7 +81,7 @@ func Comparisons(status v1alpha1.StorageBenchmarkStatus) []result.Comparison {
 }
 
 // control returns the variant that a comparison's variant is compared with: the one that is
-// itself compared with none. A status does not name it.
+// itself compared with none. A status of an older release does not name it.
 func control(status v1alpha1.StorageBenchmarkStatus, c v1alpha1.ComparisonRow) string {
 	same := func(target, workload, node string) bool {
 		return target == c.Target && workload == c.Workload && node == c.Node

@@ -216,6 +216,7 @@ func TestComparisonsAreSmallReadableAndReadBack(t *testing.T) {
     metric: device.flush.count
     pairs: 6
     variant: 3k
+  control: flush
   node: a
   target: fast
   variant: no-flush

@@ -81,11 +81,15 @@ func verdicts(row result.Row, room *int) []v1alpha1.VerdictSummary {
 const MaxChanges = 16
 
 func comparison(c result.Comparison) v1alpha1.ComparisonRow {
-	out := v1alpha1.ComparisonRow{Target: c.Target, Workload: c.Workload, Part: c.Part, Node: c.Node, Variant: c.Variant}
+	out := v1alpha1.ComparisonRow{By: v1alpha1.CompareBy(c.By), Target: c.Target, Workload: c.Workload, Part: c.Part, Node: c.Node, Variant: c.Variant, Control: c.Control}
+	if d := c.Primary; d != nil {
+		out.Outcome, out.Primary, out.Message = v1alpha1.ComparisonOutcome(d.Outcome), Shorten(d.Metric, 64), Shorten(d.Sentence, 512)
+		out.MoreRepeats = int32(min(max(d.MoreRepeats, 0), math.MaxInt32))
+	}
 	names := report.Changed(c)
 	for _, name := range names[:min(len(names), MaxChanges)] {
 		m := c.Metrics[name]
-		change := v1alpha1.MetricChange{Metric: name, Pairs: int32(m.Pairs), Control: quantity(m.Control), Variant: quantity(m.Variant)}
+		change := v1alpha1.MetricChange{Metric: name, Pairs: int32(m.Pairs), Blocks: int32(m.Blocks), Control: quantity(m.Control), Variant: quantity(m.Variant)}
 		if m.Ratio != nil {
 			change.Ratio = interval(m.Ratio.Median, m.Ratio.Low, m.Ratio.High)
 		}

@@ -36,6 +36,9 @@ func comparisons(s result.Summary) (out []Compared, left int) {
 				Pairs:  whole(change.Pairs, at+"/pairs"),
 				Before: number(change.Unit, change.Control, at+"/control"), After: number(change.Unit, change.Variant, at+"/variant"),
 			}
+			if c.Primary != nil && c.Primary.Metric == name {
+				line.Outcome = c.Primary.Outcome
+			}
 			switch {
 			case change.Bounds > 0:
 				line.Why = fmt.Sprintf("too fast in %d of %d", change.Bounds, change.Pairs)
@@ -44,7 +47,7 @@ func comparisons(s result.Summary) (out []Compared, left int) {
 			default:
 				line.Ratio = ratio(change.Ratio.Median, at+"/ratio/median")
 				if change.Ratio.Low == nil || change.Ratio.High == nil {
-					line.Why = "fewer than 6 pairs"
+					line.Why = "fewer than 6 blocks"
 					break
 				}
 				line.Low, line.High = ratio(*change.Ratio.Low, at+"/ratio/low"), ratio(*change.Ratio.High, at+"/ratio/high")
