@@ -36,24 +36,60 @@ func (f *clusterFlags) register(cmd *cobra.Command) {
 
 func newGetCommand() *cobra.Command {
 	f := clusterFlags{}
+	output, everywhere := "table", false
 	cmd := &cobra.Command{
-		Use:   "get NAME",
-		Short: "Print what a StorageBenchmark in the cluster has measured",
-		Long: `Print a StorageBenchmark's state and the table of its status.summary.
+		Use:   "get [NAME]",
+		Short: "Print what StorageBenchmarks in the cluster have measured",
+		Long: `Print a StorageBenchmark's state and the table of its status.summary; without a NAME, a line
+for each of the namespace.
 
 Exit codes: 0 it measured everything or is still running, 1 it failed or cannot be read,
 2 bad input.`,
-		Example: `  storagebench get flush-cost -n storage-lab`,
-		Args:    arguments(1, "NAME"),
+		Example: `  storagebench get -n storage-lab
+  storagebench get flush-cost -n storage-lab
+  storagebench get -A -o json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) > 1:
+				return usage(fmt.Errorf("expected one NAME or none, got %d", len(args)))
+			case len(args) == 1 && everywhere:
+				return usage(errors.New("-A lists all namespaces, so it takes no NAME; use -n NAMESPACE"))
+			}
+			return checkOutput(output, listFormats...)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			b, err := f.read(cmd.Context(), args[0])
+			c, namespace, err := f.client()
 			if err != nil {
 				return err
 			}
-			return printBenchmark(cmd.OutOrStdout(), b)
+			if len(args) == 1 {
+				b, err := fetchBenchmark(cmd.Context(), c, namespace, args[0])
+				if err != nil {
+					return err
+				}
+				if output == "table" {
+					return printBenchmark(cmd.OutOrStdout(), b)
+				}
+				return printList(cmd.OutOrStdout(), output, []v1alpha1.StorageBenchmark{*b}, true, false, time.Now())
+			}
+			found, err := list(cmd.Context(), c, namespace, everywhere)
+			if err != nil {
+				return err
+			}
+			if len(found.Items) == 0 && (output == "table" || output == "wide") {
+				where := "in namespace " + namespace
+				if everywhere {
+					where = "in the cluster"
+				}
+				fmt.Fprintf(cmd.ErrOrStderr(), "there is no StorageBenchmark %s\n", where)
+				return nil
+			}
+			return printList(cmd.OutOrStdout(), output, found.Items, false, everywhere, time.Now())
 		},
 	}
 	f.register(cmd)
+	cmd.Flags().StringVarP(&output, "output", "o", output, "table, wide, name, json or yaml")
+	cmd.Flags().BoolVarP(&everywhere, "all-namespaces", "A", false, "list the StorageBenchmarks of all namespaces")
 	return cmd
 }
 
@@ -108,14 +144,6 @@ func (f *clusterFlags) client() (client.Client, string, error) {
 	}
 	c, err := client.New(rest, client.Options{Scheme: scheme})
 	return c, namespace, err
-}
-
-func (f *clusterFlags) read(ctx context.Context, name string) (*v1alpha1.StorageBenchmark, error) {
-	c, namespace, err := f.client()
-	if err != nil {
-		return nil, err
-	}
-	return fetchBenchmark(ctx, c, namespace, name)
 }
 
 func fetchBenchmark(ctx context.Context, c client.Client, namespace, name string) (*v1alpha1.StorageBenchmark, error) {

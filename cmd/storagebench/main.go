@@ -80,7 +80,7 @@ Exit codes: 0 done, 1 failed, 2 bad input; compare also 3 regression and
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newRunCommand(), newPlanCommand(), newReportCommand(), newCompareCommand(), newImportCommand(), newProbeCommand(), newFlushcheckCommand(), newTunablesCommand(), newRestoreCommand(), newGetCommand(), newWatchCommand(), newWorkerCommand(), newVersionCommand())
+	root.AddCommand(newRunCommand(), newPlanCommand(), newReportCommand(), newCompareCommand(), newImportCommand(), newProbeCommand(), newFlushcheckCommand(), newTunablesCommand(), newRestoreCommand(), newGetCommand(), newWatchCommand(), newRerunCommand(), newCancelCommand(), newWorkerCommand(), newVersionCommand())
 	return root
 }
 

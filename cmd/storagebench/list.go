@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+)
+
+// listFormats are what -o of get can be without a NAME; with one, table is its state and its rows.
+var listFormats = []string{"table", "wide", "name", "json", "yaml"}
+
+// list returns the benchmarks of a namespace, or of all.
+func list(ctx context.Context, c client.Client, namespace string, everywhere bool) (*v1alpha1.StorageBenchmarkList, error) {
+	var options []client.ListOption
+	if !everywhere {
+		options = append(options, client.InNamespace(namespace))
+	}
+	found := &v1alpha1.StorageBenchmarkList{}
+	if err := c.List(ctx, found, options...); err != nil {
+		if meta.IsNoMatchError(err) {
+			return nil, fmt.Errorf("the cluster has no StorageBenchmark resource; install storagebench first (charts/storagebench)")
+		}
+		return nil, err
+	}
+	return found, nil
+}
+
+// printList writes benchmarks in one of listFormats. One that was asked for by name is an object in
+// JSON and YAML; several are a list.
+func printList(w io.Writer, output string, items []v1alpha1.StorageBenchmark, single, everywhere bool, now time.Time) error {
+	for i := range items {
+		items[i].APIVersion, items[i].Kind = v1alpha1.GroupVersion.String(), "StorageBenchmark"
+		items[i].ManagedFields = nil
+	}
+	switch output {
+	case "name":
+		for i := range items {
+			fmt.Fprintln(w, "storagebenchmark.storagebench.io/"+items[i].Name)
+		}
+		return nil
+	case "json", "yaml":
+		var document any = map[string]any{"apiVersion": "v1", "kind": "List", "items": items}
+		if single {
+			document = items[0]
+		}
+		return encode(w, output, document)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	columns := "NAME\tSTATUS\tTRIALS\tHEADLINE\tAGE"
+	if everywhere {
+		columns = "NAMESPACE\t" + columns
+	}
+	if output == "wide" {
+		columns += "\tRESULTS"
+	}
+	fmt.Fprintln(t, columns)
+	for i := range items {
+		fmt.Fprintln(t, listRow(&items[i], output == "wide", everywhere, now))
+	}
+	return t.Flush()
+}
+
+func encode(w io.Writer, output string, document any) error {
+	if output == "yaml" {
+		data, err := yaml.Marshal(document)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(data)
+		return err
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(document)
+}
+
+func listRow(b *v1alpha1.StorageBenchmark, wide, everywhere bool, now time.Time) string {
+	state, trials, location := "Pending", "", ""
+	if ready := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
+		state = ready.Reason
+	}
+	if run := b.Status.Run; run != nil {
+		trials, location = run.Progress, run.Location
+	}
+	row := fmt.Sprintf("%s\t%s\t%s\t%s\t%s", b.Name, state, trials, b.Status.Headline, duration.HumanDuration(now.Sub(b.CreationTimestamp.Time)))
+	if everywhere {
+		row = b.Namespace + "\t" + row
+	}
+	if wide {
+		row += "\t" + location
+	}
+	return row
+}

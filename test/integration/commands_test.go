@@ -1,0 +1,106 @@
+//go:build integration
+
+package integration
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+)
+
+// program builds the command line's program, and returns a function that runs it against this API
+// server: what it prints, and its exit code.
+func (l *lab) program() func(args ...string) (string, int) {
+	l.t.Helper()
+	dir := l.t.TempDir()
+	binary, config := filepath.Join(dir, "storagebench"), filepath.Join(dir, "kubeconfig")
+	if out, err := exec.CommandContext(l.ctx, "go", "build", "-o", binary, "../../cmd/storagebench").CombinedOutput(); err != nil {
+		l.t.Fatalf("%v: %s", err, out)
+	}
+	kubeconfig := clientcmdapi.NewConfig()
+	kubeconfig.Clusters["test"] = &clientcmdapi.Cluster{Server: apiURL.Host, CertificateAuthorityData: apiURL.CAData}
+	kubeconfig.AuthInfos["admin"] = &clientcmdapi.AuthInfo{ClientCertificateData: apiURL.CertData, ClientKeyData: apiURL.KeyData, Token: apiURL.BearerToken}
+	kubeconfig.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "admin", Namespace: l.namespace}
+	kubeconfig.CurrentContext = "test"
+	if err := clientcmd.WriteToFile(*kubeconfig, config); err != nil {
+		l.t.Fatal(err)
+	}
+	return func(args ...string) (string, int) {
+		l.t.Helper()
+		cmd := exec.CommandContext(l.ctx, binary, args...)
+		cmd.Env = append(os.Environ(), "KUBECONFIG="+config)
+		out, err := cmd.CombinedOutput()
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			return string(out), exit.ExitCode()
+		}
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		return string(out), 0
+	}
+}
+
+func TestABenchmarkIsListedCancelledAndRunAgainByCommand(t *testing.T) {
+	l := newLab(t, 1)
+	storagebench := l.program()
+	for _, wrong := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"get"}, 0, "there is no StorageBenchmark in namespace " + l.namespace},
+		{[]string{"get", "-o", "jsn"}, 2, "did you mean json"},
+		{[]string{"get", "-A", "one"}, 2, "it takes no NAME"},
+		{[]string{"rerun", "nobody"}, 2, "there is no StorageBenchmark nobody"},
+		{[]string{"cancel", "nobody"}, 2, "there is no StorageBenchmark nobody"},
+		{[]string{"rerun"}, 2, "NAME"},
+	} {
+		if out, code := storagebench(wrong.args...); code != wrong.code || !strings.Contains(out, wrong.says) {
+			t.Errorf("%v: exit code %d, want %d with %q: %s", wrong.args, code, wrong.code, wrong.says, out)
+		}
+	}
+
+	b := l.benchmark("flush", as)
+	l.await(b, "Starting")
+	if out, code := storagebench("rerun", "flush"); code != 2 || !strings.Contains(out, "has not ended") {
+		t.Errorf("a benchmark that runs is run again: exit code %d: %s", code, out)
+	}
+	if out, code := storagebench("cancel", "flush"); code != 0 || !strings.Contains(out, "flush has stopped") {
+		t.Errorf("cancel: exit code %d: %s", code, out)
+	}
+	l.await(b, "Suspended")
+	if out, code := storagebench("rerun", "flush"); code != 2 || !strings.Contains(out, "is suspended") {
+		t.Errorf("a suspended benchmark is run again: exit code %d: %s", code, out)
+	}
+	if out, code := storagebench("get", "-o", "name"); code != 0 || out != "storagebenchmark.storagebench.io/flush\n" {
+		t.Errorf("get -o name: exit code %d: %s", code, out)
+	}
+	if out, code := storagebench("get"); code != 0 || !strings.Contains(out, "Suspended") {
+		t.Errorf("get: exit code %d: %s", code, out)
+	}
+	if out, code := storagebench("get", "flush", "-o", "yaml"); code != 0 || !strings.Contains(out, "\nkind: StorageBenchmark\n") {
+		t.Errorf("get -o yaml: exit code %d: %s", code, out)
+	}
+
+	// One whose spec is refused has no run, and can be run again.
+	refused := l.benchmark("refused", func(s *v1alpha1.StorageBenchmarkSpec) { s.Targets[0].StorageClass.Name = "missing" })
+	l.await(refused, "StorageClassNotFound")
+	if out, code := storagebench("rerun", "refused", "--run-id", "second"); code != 0 || !strings.Contains(out, "run second begins") {
+		t.Errorf("rerun: exit code %d: %s", code, out)
+	}
+	if err := api.Get(l.ctx, client.ObjectKeyFromObject(refused), refused); err != nil || refused.Spec.RunID != "second" {
+		t.Errorf("runID is %q: %v", refused.Spec.RunID, err)
+	}
+	if out, code := storagebench("rerun", "refused", "--run-id", "Not a label"); code != 2 || !strings.Contains(out, "runID") {
+		t.Errorf("a run ID that the API refuses: exit code %d: %s", code, out)
+	}
+}
