@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,8 +20,8 @@ func newCompareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare FIRST SECOND",
 		Short: "Tell whether the second of two runs is worse than the first",
-		Long: `Tell whether the second of two runs is worse than the first. Each is a summary.json, or
-a directory, as for report.
+		Long: `Tell whether the second of two runs is worse than the first. Each is a file, a
+directory, an s3:// address or a NAMESPACE/NAME in the cluster, as for report.
 
 Rows are matched by target, workload and node; remaining rows by workload. For each
 operation, compare looks at the rate (or bandwidth) and the p99, and at durations. The
@@ -44,7 +45,7 @@ Exit codes: 0 no worse, 1 failed, 2 bad input, 3 regression, 4 inconclusive.`,
 			if err != nil {
 				return usage(fmt.Errorf("--max-regression %s: %w", limit, err))
 			}
-			return compareFiles(args[0], args[1], worst, output, cmd.InOrStdin(), cmd.OutOrStdout())
+			return compareFiles(cmd.Context(), args[0], args[1], worst, output, cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().StringVar(&limit, "max-regression", "5%", "worst acceptable change, in percent")
@@ -52,12 +53,12 @@ Exit codes: 0 no worse, 1 failed, 2 bad input, 3 regression, 4 inconclusive.`,
 	return cmd
 }
 
-func compareFiles(first, second string, worst float64, output string, stdin io.Reader, stdout io.Writer) error {
-	a, err := readSummary(first, stdin)
+func compareFiles(ctx context.Context, first, second string, worst float64, output string, stdin io.Reader, stdout io.Writer) error {
+	a, err := readSummary(ctx, first, stdin)
 	if err != nil {
 		return err
 	}
-	b, err := readSummary(second, stdin)
+	b, err := readSummary(ctx, second, stdin)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,56 +14,132 @@ import (
 	"github.com/spf13/cobra"
 
 	"storagebench.io/storagebench/internal/report"
+	"storagebench.io/storagebench/internal/report/export"
 	"storagebench.io/storagebench/internal/report/page"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/suggest"
 )
 
-// reportFormats are the output formats of report.
-var reportFormats = []string{"table", "html", "csv", "json"}
+// reportFormats are the output formats of report, and tables what its CSV can be of.
+var (
+	reportFormats = []string{"table", "html", "markdown", "junit", "csv", "benchstat", "json"}
+	csvTables     = []string{"rows", "trials", "comparisons"}
+)
+
+type reportFlags struct{ output, of, out string }
 
 func newReportCommand() *cobra.Command {
-	output, out := "", ""
+	f := reportFlags{}
 	cmd := &cobra.Command{
-		Use:   "report FILE|DIR",
+		Use:   "report RUN",
 		Short: "Print what a run measured, or write it as a page",
-		Long: `Print a run's summary: a summary.json, or the only one below a directory that run --out
-or import --out wrote. - is stdin.
+		Long: `Print a run's summary, or write it in the format of another program.
+
+` + sourceHelp + `
 
 The table shows medians over trials with their 95 % intervals, and percentiles of all
-trials' I/Os together. html is one page that needs no network: the answer, the verdicts with
-their evidence, the rows, latency by percentile, the environment. csv has a line for each row and metric, in SI base units. Failures
-and missing trials are listed on stderr.
+trials' I/Os together. The other formats:
 
-Exit codes: 0 printed, 1 cannot read the file, 2 bad input.`,
+  html       one page that needs no network: the answer, the verdicts with their evidence, the
+             rows, latency by percentile, trials over time, settings, the environment
+  markdown   for a pull request
+  junit      JUnit XML for a pipeline: a case for each number, which fails if a verdict invalidates
+             it, and for each worker that failed
+  csv        a line for each row and metric (--of rows), trial and metric (--of trials), or
+             comparison and metric (--of comparisons), in SI base units
+  benchstat  the trials as lines of Go benchmarks
+  json       the summary
+
+Failures and missing trials are listed on stderr.
+
+Exit codes: 0 printed, 1 cannot read the run, 2 bad input.`,
 		Example: `  storagebench report results/default/flush-cost/20261121-101500
 
   # for a browser, or as an attachment
   storagebench report -o html --out report.html results/default/flush-cost/20261121-101500
 
+  # of a benchmark in the cluster, for a comment on a pull request
+  storagebench report -o markdown storage-lab/flush-cost
+
   # for a spreadsheet
-  storagebench report -o csv summary.json > summary.csv`,
-		Args: arguments(1, "FILE or DIR"),
+  storagebench report -o csv --of trials s3://results/storage-lab/flush-cost/20261121-101500 > trials.csv`,
+		Args: arguments(1, "RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkOutput(output, reportFormats...); err != nil {
+			if err := f.check(cmd.Flags().Changed("of")); err != nil {
 				return err
 			}
-			s, err := readSummary(args[0], cmd.InOrStdin())
-			if err != nil {
-				return err
-			}
-			remarks(cmd.ErrOrStderr(), s)
-			return writeOut(cmd.OutOrStdout(), out, func(w io.Writer) error {
-				if output == "html" {
-					return page.Write(w, page.Input{Summary: s, Location: args[0]})
-				}
-				return printSummary(w, output, s)
-			})
+			return f.report(cmd.Context(), args[0], cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "table", "output format: "+strings.Join(reportFormats, ", "))
-	cmd.Flags().StringVar(&out, "out", "", "file to write; - or nothing: stdout")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "table", "output format: "+strings.Join(reportFormats, ", "))
+	cmd.Flags().StringVar(&f.of, "of", "rows", "what csv has lines of: "+strings.Join(csvTables, ", "))
+	cmd.Flags().StringVar(&f.out, "out", "", "file to write; - or nothing: stdout")
 	return cmd
+}
+
+func (f reportFlags) check(of bool) error {
+	if err := checkOutput(f.output, reportFormats...); err != nil {
+		return err
+	}
+	if of && f.output != "csv" {
+		return usage(fmt.Errorf("--of is for -o csv, and the format is %s", f.output))
+	}
+	if !slices.Contains(csvTables, f.of) {
+		return usage(fmt.Errorf("--of %q is not known; %s", f.of, suggest.Remedy(f.of, csvTables)))
+	}
+	return nil
+}
+
+// needsTrials reports whether a format shows single trials.
+func (f reportFlags) needsTrials() bool {
+	return f.output == "html" || f.output == "benchstat" || f.output == "csv" && f.of == "trials"
+}
+
+func (f reportFlags) report(ctx context.Context, name string, stdin io.Reader, stdout, stderr io.Writer) error {
+	src, err := openSource(ctx, name, stdin)
+	if err != nil {
+		return err
+	}
+	s, err := src.readSummary(ctx)
+	if err != nil {
+		return err
+	}
+	var workers []report.WorkerTrials
+	if f.needsTrials() {
+		missing := 0
+		if workers, missing, err = src.trials(ctx, s); err != nil {
+			return err
+		}
+		if missing > 0 {
+			fmt.Fprintf(stderr, "the trials of %s cannot be read: use the run's directory or its s3:// address\n", suggest.Count(missing, "worker"))
+		}
+	}
+	remarks(stderr, s)
+	return writeOut(stdout, f.out, func(w io.Writer) error { return f.write(w, name, s, workers) })
+}
+
+func (f reportFlags) write(w io.Writer, name string, s result.Summary, workers []report.WorkerTrials) error {
+	switch f.output {
+	case "html":
+		return page.Write(w, page.Input{Summary: s, Workers: workers, Location: name})
+	case "markdown":
+		return export.Markdown(w, s)
+	case "junit":
+		return export.JUnit(w, s)
+	case "benchstat":
+		if err := export.Benchstat(w, s, workers); !errors.Is(err, export.ErrNoTrials) {
+			return err
+		}
+		return badInput(name, export.ErrNoTrials.Error(), "use the run's directory or its s3:// address")
+	case "csv":
+		switch f.of {
+		case "trials":
+			return export.Trials(w, workers)
+		case "comparisons":
+			return export.Comparisons(w, s)
+		}
+	}
+	return printSummary(w, f.output, s)
 }
 
 // writeOut writes to stdout, or to a file: all of it, or nothing.
@@ -102,7 +179,7 @@ func printSummary(w io.Writer, output string, s result.Summary) error {
 	case "table":
 		return errors.Join(report.Table(w, s), report.WriteVerdicts(w, s), report.Comparisons(w, s), report.Matrix(w, s))
 	case "csv":
-		return report.CSV(w, s)
+		return export.Rows(w, s)
 	default:
 		return printJSON(w, s)
 	}

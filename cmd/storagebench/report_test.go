@@ -104,8 +104,8 @@ func TestWhatIsNoSummaryIsRefused(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"no argument":          {[]string{"report"}, []string{"expected 1 argument (FILE or DIR), got 0", "--help"}},
-		"too many arguments":   {[]string{"report", good, good}, []string{"expected 1 argument (FILE or DIR), got 2"}},
+		"no argument":          {[]string{"report"}, []string{"expected 1 argument (RUN), got 0", "--help"}},
+		"too many arguments":   {[]string{"report", good, good}, []string{"expected 1 argument (RUN), got 2"}},
 		"no such file":         {[]string{"report", filepath.Join(dir, "none")}, []string{"none", "no such file"}},
 		"no run below it":      {[]string{"report", t.TempDir()}, []string{"no summary.json", "a run that has finished"}},
 		"two runs below it":    {[]string{"report", filepath.Join(dir, "two")}, []string{"2 runs", "two/a/summary.json", "two/b/summary.json", "use one"}},

@@ -14,20 +14,7 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// readSummary reads a run's summary: the file itself, or the only one below a directory
-// that run --out or import --out wrote. - is stdin.
-func readSummary(path string, stdin io.Reader) (result.Summary, error) {
-	s := result.Summary{}
-	document, path, err := readDocument(path, stdin)
-	if err != nil {
-		return s, err
-	}
-	if err := result.Decode(document, result.SummarySchema, &s); err != nil {
-		return s, badInput(path, strings.TrimPrefix(err.Error(), "result: "), "use the summary.json of a run, or the run's directory")
-	}
-	return s, nil
-}
-
+// readDocument reads a document: a file, the only summary below a directory, or stdin (-).
 func readDocument(path string, stdin io.Reader) ([]byte, string, error) {
 	if path == "-" {
 		document, err := io.ReadAll(io.LimitReader(stdin, result.MaxDocument+1))

@@ -16,6 +16,7 @@ import (
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/device/devicetest"
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/store/s3"
 	"storagebench.io/storagebench/internal/store/s3/miniotest"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -263,5 +264,38 @@ func TestBlockDevicesOfTheNode(t *testing.T) {
 				t.Errorf("%+v, %+v", d.DirectIO, p.summary().Environment.Target)
 			}
 		})
+	}
+}
+
+// A report from the bucket shows the trials as one from the run's directory does.
+func TestReportReadsARunInABucket(t *testing.T) {
+	server := miniotest.Start(t)
+	server.Bucket("results")
+	bucket, err := s3.New(s3.Config{Endpoint: server.Endpoint, Bucket: "results", Prefix: "team", AccessKey: miniotest.AccessKey, SecretKey: miniotest.SecretKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := storedRun(t)
+	for _, key := range []string{"summary.json", "workers/fast.a/summary.json"} {
+		content, err := os.ReadFile(filepath.Join(run, key))
+		if err == nil {
+			err = bucket.Put(t.Context(), "lab/b/one/"+key, content)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for address, want := range map[string]string{
+		"s3://results/team/lab/b/one":              "oltp.r002,2,1,Measured,",
+		"s3://results/team/lab/b/one/summary.json": "oltp.r002,2,1,Measured,",
+		"s3://results/team/lab/b":                  "there is no summary.json of a run",
+		"s3://nothing/team/lab/b/one":              "no such bucket",
+	} {
+		cmd := program(t.Context(), "report", "-o", "csv", "--of", "trials", address)
+		cmd.Env = append(cmd.Env, "AWS_ACCESS_KEY_ID="+miniotest.AccessKey, "AWS_SECRET_ACCESS_KEY="+miniotest.SecretKey, "AWS_ENDPOINT_URL="+server.Endpoint, "AWS_ENDPOINT_URL_S3=")
+		out, err := cmd.CombinedOutput()
+		if (err == nil) != strings.HasPrefix(want, "oltp") || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v, no %q in %s", address, err, want, out)
+		}
 	}
 }

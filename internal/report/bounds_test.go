@@ -17,15 +17,14 @@ func TestABoundIsShownWithItsOwnNumberOfTrials(t *testing.T) {
 			"read.64KiB.4KiB.bandwidth": {Unit: result.BytesPerSecond, N: 6, Median: 1 << 30, Bounds: 6, AtLeast: true},
 		},
 	}}}
-	var table, csv, matrix strings.Builder
-	for _, err := range []error{Table(&table, s), CSV(&csv, s), Matrix(&matrix, s)} {
+	var table, matrix strings.Builder
+	for _, err := range []error{Table(&table, s), Matrix(&matrix, s)} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	for text, wants := range map[string][]string{
 		table.String():  {"≥ 2.00 GiB/s (3 of 6)", "≥ 1.50 GiB/s", "1.00 GiB/s (1 of 6 above)"},
-		csv.String():    {"part,verdicts,bounds,at_least", "read.bandwidth,bytes/s,6,2147483648,1610612736,,,,,3,true", "rewrite.bandwidth,bytes/s,6,1073741824,,,,,,1,false"},
 		matrix.String(): {"≥ 1.00 GiB/s (6 of 6)"},
 		Headline(s):     {"read ≥ 2.00 GiB/s (3 of 6)", "rewrite 1.00 GiB/s (1 of 6 above)"},
 	} {

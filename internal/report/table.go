@@ -25,10 +25,10 @@ func Table(w io.Writer, s result.Summary) error {
 	fmt.Fprintln(tw, "TARGET\tNODE\tWORKLOAD"+column(variants, "VARIANT")+column(parts, "PART")+"\tOPERATION\tN\tPER SECOND\t95% INTERVAL\tBANDWIDTH\tP50\tP99\tP99.9"+column(judged, "VERDICT"))
 	for _, row := range s.Rows {
 		for _, op := range Operations(row) {
+			l := LineOf(row, op)
 			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s%s\n",
-				row.Target, row.Node, row.Workload+column(variants, row.Variant)+column(parts, PartName(s.Rows, row)), op, trials(row, op),
-				rateOf(row, op), intervalOf(row, op), median(row, op+".bandwidth", BytesPerSecond),
-				percentile(row, op, "p50"), percentile(row, op, "p99"), percentile(row, op, "p99.9"), column(judged, cmp.Or(Worth(row.Verdicts, op), "-")))
+				row.Target, row.Node, row.Workload+column(variants, row.Variant)+column(parts, PartName(s.Rows, row)), op,
+				l.N, l.Rate, l.Interval, l.Bandwidth, l.P50, l.P99, l.P999, column(judged, cmp.Or(Worth(row.Verdicts, op), "-")))
 		}
 	}
 	return tw.Flush()
@@ -52,6 +52,20 @@ func trials(row result.Row, op string) int {
 		}
 	}
 	return row.N
+}
+
+// Line is one operation of a row, as a table shows it.
+type Line struct {
+	N                                         int
+	Rate, Interval, Bandwidth, P50, P99, P999 string
+}
+
+// LineOf returns the texts of an operation of a row.
+func LineOf(row result.Row, op string) Line {
+	return Line{
+		N: trials(row, op), Rate: rateOf(row, op), Interval: intervalOf(row, op), Bandwidth: median(row, op+".bandwidth", BytesPerSecond),
+		P50: percentile(row, op, "p50"), P99: percentile(row, op, "p99"), P999: percentile(row, op, "p99.9"),
+	}
 }
 
 // column returns an optional column.

@@ -60,12 +60,12 @@ func Worth(verdicts []result.RowVerdict, op string) string {
 
 // Invalid returns the names of the verdicts that make a metric of a row worthless.
 func Invalid(row result.Row, metric string) []string {
-	return verdictsOn(row.Verdicts, operationOf(row, metric), result.Invalidates)
+	return verdictsOn(row.Verdicts, OperationOf(row, metric), result.Invalidates)
 }
 
-// operationOf returns the operation that a metric is about, or "" if it is about the whole
+// OperationOf returns the operation that a metric is about, or "" if it is about the whole
 // trial.
-func operationOf(row result.Row, metric string) string {
+func OperationOf(row result.Row, metric string) string {
 	longest := ""
 	for _, op := range Operations(row) {
 		if strings.HasPrefix(metric, op+".") && len(op) > len(longest) {

@@ -42,6 +42,9 @@ const (
 	maxOperations = 16
 	maxHistograms = 2 * maxOperations // those of the disks are besides
 	maxVerdicts   = 256               // of one trial
+	// maxTunables of one trial in a summary; its document has all, which can be some on each of
+	// a hundred disks.
+	maxTunables = 64
 	// maxSentence is the length of a verdict's sentence, in bytes. Paths can be long.
 	maxSentence = 8 << 10
 	// maxEnvironment bounds an environment's JSON, because the operator keeps one for each
@@ -217,7 +220,7 @@ func (s *WorkerSummary) check() error {
 			return fmt.Errorf("trial %.64q appears twice", t.ID)
 		}
 		seen[t.ID] = true
-		if err := errors.Join(checkNames(t.ID, t.Workload, t.Variant), checkMeasured(t.Outcome, t.Attempt, t.Failure, t.Metrics, t.Operations, nil), checkPartSummaries(t.Parts), checkVerdicts(t.Verdicts), t.Files.check()); err != nil {
+		if err := errors.Join(checkNames(t.ID, t.Workload, t.Variant), checkMeasured(t.Outcome, t.Attempt, t.Failure, t.Metrics, t.Operations, nil), checkPartSummaries(t.Parts), checkVerdicts(t.Verdicts), checkTunables(t.Tunables), t.Files.check()); err != nil {
 			return fmt.Errorf("trial %.64q: %w", t.ID, err)
 		}
 	}
@@ -301,6 +304,21 @@ func checkVerdicts(verdicts []Verdict) error {
 		for name, metric := range v.Evidence {
 			if len(name) > maxName || len(metric.Unit) > 32 {
 				return fmt.Errorf("the name or unit of an evidence of verdict %.64q is too long", v.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// checkTunables bounds what a tenant can upload as settings.
+func checkTunables(tunables []Tunable) error {
+	if len(tunables) > maxTunables {
+		return fmt.Errorf("it has %d tunables, the limit is %d", len(tunables), maxTunables)
+	}
+	for _, t := range tunables {
+		for _, text := range []string{t.Name, t.On, t.Asked, t.Before, t.During, t.Restoring} {
+			if len(text) > maxSentence {
+				return fmt.Errorf("a text of tunable %.64q has %d bytes, the limit is %d", t.Name, len(text), maxSentence)
 			}
 		}
 	}

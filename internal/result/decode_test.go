@@ -102,6 +102,10 @@ func TestAForgedSummaryIsRejected(t *testing.T) {
 				s.Trials[0].Metrics[fmt.Sprint(i)] = Metric{}
 			}
 		}, want: "513 metrics"},
+		"many tunables": {change: func(s *WorkerSummary) { s.Trials[0].Tunables = make([]Tunable, maxTunables+1) }, want: "65 tunables"},
+		"a tunable's long text": {change: func(s *WorkerSummary) {
+			s.Trials[0].Tunables = []Tunable{{Name: "t", Restoring: strings.Repeat("x", maxSentence+1)}}
+		}, want: "a text of tunable"},
 		"a part that controls the terminal": {change: func(s *WorkerSummary) {
 			s.Trials[0].Parts = []PartSummary{{Name: "a\x1b[2J", Operations: []string{"read"}}}
 		}, want: "invalid or appears twice"},

@@ -245,14 +245,19 @@ type TrialSummary struct {
 	trial.Trial
 	Outcome Outcome `json:"outcome"`
 	Attempt int     `json:"attempt"`
-	Object  Object  `json:"object"`
-	Metrics Metrics `json:"metrics,omitempty"`
+	// StartedAt and EndedAt as in the trial's document; absent in summaries of older releases.
+	StartedAt time.Time `json:"startedAt,omitzero"`
+	EndedAt   time.Time `json:"endedAt,omitzero"`
+	Object    Object    `json:"object"`
+	Metrics   Metrics   `json:"metrics,omitempty"`
 	// Operations as in the trial's document; none if PartsOnly is set there.
 	Operations []string `json:"operations,omitempty"`
 	// Files as in the trial's document, if they are the same for all jobs; else Mixed.
 	Files FileState `json:"files,omitempty"`
 	// Parts that are rows of their own.
 	Parts []PartSummary `json:"parts,omitempty"`
+	// Tunables as in the trial's document, the first 64 of them.
+	Tunables []Tunable `json:"tunables,omitempty"`
 	// Verdicts as in the trial's document.
 	Verdicts []Verdict      `json:"verdicts,omitempty"`
 	Failure  *trial.Failure `json:"failure,omitempty"`

@@ -2,6 +2,7 @@ package result
 
 import (
 	"slices"
+	"strings"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
@@ -34,7 +35,7 @@ func (s *WorkerSummary) Has(id string) bool {
 // listed, but its numbers do not count. Each trial adds only its headline values
 // to the summary; histograms are merged.
 func (s *WorkerSummary) Fold(d *Trial, object Object) {
-	t := TrialSummary{Trial: d.Trial, Outcome: d.Outcome, Attempt: d.Attempt, Object: object, Failure: d.Failure}
+	t := TrialSummary{Trial: d.Trial, Outcome: d.Outcome, Attempt: d.Attempt, StartedAt: d.StartedAt, EndedAt: d.EndedAt, Object: object, Tunables: firstTunables(d.Tunables), Failure: d.Failure}
 	if d.Outcome == Measured {
 		t.Metrics, t.Operations, t.Verdicts, t.Files = d.Metrics, d.Operations, d.Verdicts, files(d.Files, "")
 		if d.PartsOnly {
@@ -54,6 +55,17 @@ func (s *WorkerSummary) Fold(d *Trial, object Object) {
 	if d.Failure != nil {
 		s.Fail(d.Failure)
 	}
+}
+
+// firstTunables are those that a summary has room for, with texts that it has room for.
+func firstTunables(all []Tunable) []Tunable {
+	first := slices.Clone(all[:min(len(all), maxTunables)])
+	for i := range first {
+		if text := first[i].Restoring; len(text) > maxSentence {
+			first[i].Restoring = strings.ToValidUTF8(text[:maxSentence], "")
+		}
+	}
+	return first
 }
 
 // merge adds histograms to those of a cell, or of a part of it.

@@ -1,7 +1,9 @@
 package result
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -112,5 +114,26 @@ func TestPartsOfAStoredTrialAreChecked(t *testing.T) {
 		if _, err := DecodeTrial(encoded(t, d), ""); (err == nil) != c.ok || err != nil && !isRejected(err) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// A trial can set more than a summary has room for, and the words of a tool that failed are long.
+func TestFoldKeepsTheFirstTunablesAndBoundsTheirTexts(t *testing.T) {
+	p, s := measured(t)
+	d := &Trial{Trial: p.Trials[0], Outcome: Measured, StartedAt: time.Unix(10, 0).UTC(), EndedAt: time.Unix(20, 0).UTC()}
+	for range maxTunables + 5 {
+		d.Tunables = append(d.Tunables, Tunable{Name: "block.queue.nr_requests", Restoring: strings.Repeat("é", maxSentence)})
+	}
+	s.Trials = nil
+	s.Fold(d, Object{})
+	got := s.Trials[0]
+	if len(got.Tunables) != maxTunables || !got.StartedAt.Equal(d.StartedAt) || !got.EndedAt.Equal(d.EndedAt) {
+		t.Errorf("%d tunables, %s to %s", len(got.Tunables), got.StartedAt, got.EndedAt)
+	}
+	if err := checkTunables(got.Tunables); err != nil {
+		t.Error(err)
+	}
+	if len(d.Tunables[0].Restoring) != 2*maxSentence {
+		t.Error("the trial's own document was changed")
 	}
 }

@@ -47,8 +47,9 @@ var Rules = []Rule{
 	{Path: "internal/progress", Pure: true, Bare: true},
 	{Path: "internal/stats", Own: []string{"internal/trial", "internal/result", "internal/report", "internal/histogram"}, Foreign: []string{"gonum.org/v1/gonum/stat"}, Pure: true, Bare: true},
 	{Path: "internal/verdict", Own: []string{"internal/report", "internal/result"}, Pure: true, Bare: true},
-	{Path: "internal/report", Own: []string{"internal/result"}, Pure: true, Bare: true},
+	{Path: "internal/report", Own: []string{"internal/result", "internal/trial"}, Pure: true, Bare: true},
 	{Path: "internal/report/page", Own: []string{"internal/histogram", "internal/report", "internal/result", "internal/trial"}, Pure: true, Bare: true},
+	{Path: "internal/report/export", Own: []string{"internal/report", "internal/result", "internal/trial"}, Pure: true, Bare: true},
 	{Path: "internal/printed", Pure: true, Bare: true},
 	{
 		Path: "internal/importer",
@@ -200,9 +201,9 @@ var Rules = []Rule{
 	{
 		Path: "cmd/storagebench",
 		Own: []string{
-			"cmd/storagebench/spec", "api/v1alpha1", "internal/trial", "internal/plan", "internal/result", "internal/stats", "internal/report", "internal/report/page", "internal/compare", "internal/importer", "internal/suggest",
+			"cmd/storagebench/spec", "api/v1alpha1", "internal/trial", "internal/plan", "internal/result", "internal/stats", "internal/report", "internal/report/export", "internal/report/page", "internal/compare", "internal/importer", "internal/suggest",
 			"internal/device", "internal/powercut", "internal/tunable", "internal/runner/journal", "internal/environment", "internal/runner", "internal/workload", "internal/workload/apart", "internal/workload/engines",
-			"internal/status", "internal/store", "internal/store/dir", "internal/store/presigned",
+			"internal/status", "internal/store", "internal/store/dir", "internal/store/presigned", "internal/store/s3",
 		},
 		Foreign: append([]string{
 			"k8s.io/apimachinery/", "k8s.io/client-go/tools/clientcmd", "sigs.k8s.io/yaml", "sigs.k8s.io/controller-runtime/pkg/client",

@@ -5,14 +5,18 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"time"
 
+	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
 )
 
 // Input is what a report is made of.
 type Input struct {
 	Summary result.Summary
+	// Workers are the trials, if they are known.
+	Workers []report.WorkerTrials
 	// Location of the run's documents, as storagebench report takes it; empty: not known.
 	Location string
 }
@@ -34,6 +38,10 @@ type view struct {
 	MetricsLeft                   int
 	Latency                       []Chart
 	LatencyLeft                   int
+	Trials                        []Chart
+	TrialsLeft, TrialChartsLeft   int
+	Settings                      []Setting
+	SettingsLeft                  int
 	Comparisons                   []Compared
 	ComparisonsLeft               int
 	Places                        []Place
@@ -89,11 +97,17 @@ func newView(in Input) view {
 	v.Comparisons, v.ComparisonsLeft = comparisons(s)
 	v.Places, v.PlacesLeft = environments(s)
 	v.Metrics, v.MetricsLeft = allMetrics(places)
+	v.Settings, v.SettingsLeft = settings(in.Workers)
 	v.Latency, v.LatencyLeft = limited(latencyCharts(places))
-	for i := range v.Latency {
-		v.Latency[i].ID = fmt.Sprintf("latency-%d", i)
+	v.Trials, v.TrialsLeft = trialCharts(in.Workers)
+	v.Trials, v.TrialChartsLeft = limited(v.Trials)
+	v.Data = data{Charts: []Chart{}, Metrics: v.Metrics}
+	for name, charts := range map[string][]Chart{"latency": v.Latency, "trials": v.Trials} {
+		for i := range charts {
+			charts[i].ID = fmt.Sprintf("%s-%d", name, i)
+		}
 	}
-	v.Data = data{Charts: v.Latency, Metrics: v.Metrics}
+	v.Data.Charts = slices.Concat(v.Latency, v.Trials)
 	return v
 }
 

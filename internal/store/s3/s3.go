@@ -33,6 +33,8 @@ type Config struct {
 	// Region; empty: us-east-1, which servers without regions expect.
 	Region               string
 	AccessKey, SecretKey string
+	// SessionToken of temporary credentials; empty: they are not temporary.
+	SessionToken string
 	// CABundle holds the PEM certificates of the server's authority; empty: the
 	// system's authorities.
 	CABundle []byte
@@ -79,7 +81,7 @@ func New(c Config) (*Store, error) {
 		return nil, err
 	}
 	client, err := minio.New(endpoint.Host, &minio.Options{
-		Creds:     credentials.NewStaticV4(c.AccessKey, c.SecretKey, ""),
+		Creds:     credentials.NewStaticV4(c.AccessKey, c.SecretKey, c.SessionToken),
 		Secure:    endpoint.Scheme == "https",
 		Transport: transport,
 		Region:    c.Region,

@@ -1,4 +1,4 @@
-package report
+package export
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"storagebench.io/storagebench/internal/result"
 )
 
-func TestCSVHasALineForEachRowAndMetric(t *testing.T) {
+func TestRowsHasALineForEachRowAndMetric(t *testing.T) {
 	low, high, pooled := 900.0, 1100.0, 0.00125
 	s := result.Summary{Rows: []result.Row{{
 		Target: "fast", Workload: "o,ltp", Part: "log", Node: "a", N: 6, Metrics: map[string]result.Estimate{
@@ -21,7 +21,7 @@ func TestCSVHasALineForEachRowAndMetric(t *testing.T) {
 		},
 	}, {Target: "slow", Metrics: map[string]result.Estimate{"x.rate": {N: 1}}}}}
 	var text strings.Builder
-	if err := CSV(&text, s); err != nil {
+	if err := Rows(&text, s); err != nil {
 		t.Fatal(err)
 	}
 	want := `target,node,workload,variant,metric,unit,n,median,low,high,pooled,part,verdicts,bounds,at_least
@@ -31,5 +31,20 @@ slow,,,,x.rate,,1,0,,,,,,0,false
 `
 	if text.String() != want {
 		t.Errorf("got\n%s", text.String())
+	}
+}
+
+func TestABoundStandsInALine(t *testing.T) {
+	low := 1.5 * (1 << 30)
+	s := result.Summary{Rows: []result.Row{{
+		Target: "fast", Workload: "bon", Node: "a", N: 6, Operations: []string{"read"},
+		Metrics: map[string]result.Estimate{"read.bandwidth": {Unit: result.BytesPerSecond, N: 6, Median: 2 << 30, Low: &low, Bounds: 3, AtLeast: true}},
+	}}}
+	var text strings.Builder
+	if err := Rows(&text, s); err != nil {
+		t.Fatal(err)
+	}
+	if want := "read.bandwidth,bytes/s,6,2147483648,1610612736,,,,,3,true\n"; !strings.HasSuffix(text.String(), want) {
+		t.Errorf("%q is missing in\n%s", want, text.String())
 	}
 }
