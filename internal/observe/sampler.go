@@ -167,6 +167,10 @@ func (s *Sampler) addCgroups() {
 				at := s.disk(i) + cgroupAt
 				if s.open(filepath.Join(dir, file), at, cgroupBytes(number)) {
 					own[number] = true
+					// Version 1 has no line of a disk without a limit. That is not nothing read.
+					if after([]byte(read(s.watch.Root, filepath.Join(dir, file))), number+" ") == nil {
+						continue
+					}
 					s.seen[at], s.seen[at+1] = true, true
 				}
 			}

@@ -166,9 +166,11 @@ func (s *Sampler) rates(t *samples.Table, ends []int, rates []result.Rate) {
 		byOperation[r.Operation] = append(byOperation[r.Operation], r)
 	}
 	for _, operation := range operations {
+		first, last := covered(byOperation[operation])
 		for i := 1; i < len(ends); i++ {
 			from, to := s.at(ends[i-1]), s.at(ends[i])
-			seconds := to.Sub(from).Seconds()
+			// The engine starts later than the sampler, and its last interval can be missing.
+			seconds := earlier(to, last).Sub(later(from, first)).Seconds()
 			if seconds <= 0 {
 				continue
 			}
@@ -190,16 +192,35 @@ func (s *Sampler) at(i int) time.Time { return s.begin.Add(time.Duration(s.row(i
 // overlap is which share of a rate's interval lies between two moments.
 func overlap(from, to time.Time, r result.Rate) float64 {
 	length := time.Duration(r.Seconds * 1e9)
-	begin := r.End.Add(-length)
-	if begin.Before(from) {
-		begin = from
-	}
-	end := r.End
-	if end.After(to) {
-		end = to
-	}
+	begin, end := later(from, r.End.Add(-length)), earlier(to, r.End)
 	if length <= 0 || !end.After(begin) {
 		return 0
 	}
 	return float64(end.Sub(begin)) / float64(length)
+}
+
+// covered is the time that rates are about.
+func covered(rates []result.Rate) (first, last time.Time) {
+	for i, r := range rates {
+		begin := r.End.Add(-time.Duration(r.Seconds * 1e9))
+		if i == 0 || begin.Before(first) {
+			first = begin
+		}
+		last = later(last, r.End)
+	}
+	return first, last
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }

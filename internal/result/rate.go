@@ -20,6 +20,13 @@ type Rate struct {
 // MaxRates is how many an engine may report.
 const MaxRates = 1 << 14
 
+// AddRate adds what an engine did of an operation in an interval.
+func (m *Measurement) AddRate(operation string, end time.Time, length time.Duration, count, bytes int64) {
+	if len(m.Rates) < MaxRates && length > 0 {
+		m.Rates = append(m.Rates, Rate{Operation: operation, End: end, Seconds: length.Seconds(), Count: float64(count), Bytes: float64(bytes)})
+	}
+}
+
 func checkRates(rates []Rate) error {
 	if len(rates) > MaxRates {
 		return fmt.Errorf("it has %d rates, the limit is %d", len(rates), MaxRates)
@@ -35,4 +42,15 @@ func checkRates(rates []Rate) error {
 		}
 	}
 	return nil
+}
+
+// SetSchedule sets what the scheduler did with an engine's threads: for how long they ran, how
+// long they waited for a CPU, and how often they were given one.
+func (m Metrics) SetSchedule(ran, waited time.Duration, slices uint64) {
+	if slices == 0 || ran+waited <= 0 {
+		return
+	}
+	m.Set("engine.cpu.wait.mean", Seconds, waited.Seconds()/float64(slices))
+	m.Set("engine.cpu.wait.share", Ratio, float64(waited)/float64(ran+waited))
+	m.Set("engine.cpu.slice.mean", Seconds, ran.Seconds()/float64(slices))
 }

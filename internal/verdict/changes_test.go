@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"math"
 	"storagebench.io/storagebench/internal/histogram"
 	"storagebench.io/storagebench/internal/result"
 )
@@ -143,4 +144,22 @@ func neighbour(share float64) func(*Facts) {
 // leftover is written after the clock has stopped, as a share of what the workload wrote.
 func leftover(share float64) func(*Facts) {
 	return func(f *Facts) { f.set("device.drain.bytes", share*f.value("write.bytes")*f.copies()) }
+}
+
+// waiting is a workload that waits for a CPU for a share of what its operations take, and of the
+// time in which it can run.
+func waiting(ofLatency, share float64) func(*Facts) {
+	return func(f *Facts) {
+		// Slow enough that the wait can be seen at all.
+		for _, op := range f.operations() {
+			if f.value(op+".latency.mean") < 2e-3 {
+				f.set(op+".latency.mean", 2e-3, op+".iops", 500.0)
+			}
+		}
+		latency := math.Inf(1)
+		for _, op := range f.operations() {
+			latency = min(latency, f.value(op+".latency.mean"))
+		}
+		f.set("engine.cpu.wait.mean", ofLatency*latency, "engine.cpu.wait.share", share)
+	}
 }

@@ -80,8 +80,28 @@ func (f *Facts) threads() float64 {
 	return 1
 }
 
-// cpuBound: the workload's threads compute all the time, and the disks wait for them.
+const (
+	// briefWait is how long a thread may wait for a CPU each time it can run, in seconds, and nobody
+	// is to blame. On a fast disk it sleeps and is woken ten thousand times a second, and
+	// each time it finds threads of the kernel that complete I/O: they hold the CPU for some
+	// microseconds. A program that computes holds it for slices of the scheduler,
+	// which are milliseconds.
+	briefWait = 50e-6
+	// computingSlice is how long a thread holds the CPU that computes, in seconds. One that waits
+	// for the disk again and again gives it up sooner.
+	computingSlice = 1e-3
+)
+
+// cpuBound: the workload waits for a CPU, or its threads compute all the time, and the disks wait
+// for them.
 func cpuBound(f *Facts) []result.Verdict {
+	if v := f.waitsForCPU(); v != nil {
+		return v
+	}
+	const mean, slice = "engine.cpu.wait.mean", "engine.cpu.slice.mean"
+	if f.has(mean) && f.value(mean) < briefWait && f.value(slice) < computingSlice {
+		return nil // it sleeps and is woken all the time: it waits for the disks
+	}
 	threads, used := f.threads(), f.value("cpu.user")+f.value("cpu.system")
 	if threads == 0 || f.open() || used < 0.9*threads || !f.counted() || f.deviceDepth() >= 0.7*f.depth() {
 		return nil
@@ -97,6 +117,40 @@ func cpuBound(f *Facts) []result.Verdict {
 			number{"threads", result.Count, threads},
 			number{"device.depth", result.Count, f.deviceDepth()},
 			number{"depth", result.Count, f.depth()},
+		),
+	}}
+}
+
+// waitsForCPU: somebody else computes where the workload's threads are to run. How long a thread
+// waits for a CPU each time is part of what the I/O takes that it waits for.
+func (f *Facts) waitsForCPU() []result.Verdict {
+	wait, share := f.value("engine.cpu.wait.mean"), f.value("engine.cpu.wait.share")
+	if wait < briefWait || share <= 0.1 || f.value("cpu.throttled") > 0.01 {
+		return nil // a quota that stops threads makes them wait, too, and is said
+	}
+	latency := 0.0
+	for _, op := range f.operations() {
+		if l := f.value(op + ".latency.mean"); l > 0 && (latency == 0 || l < latency) {
+			latency = l
+		}
+	}
+	if latency == 0 {
+		return nil
+	}
+	e, bad := effect(min(1, wait/latency))
+	if !bad {
+		return nil
+	}
+	if wait < computingSlice {
+		e = result.Qualifies // shorter than a slice: several programs share the CPU in turns
+	}
+	return []result.Verdict{{
+		Name: CPUBound, Effect: e, Settle: "Measure where no other program computes, or give the worker CPUs of its own.",
+		Sentence: fmt.Sprintf("Each time that a thread of the workload could go on, it waited %.2f ms for a CPU; its operations took %.2f ms on average.", wait*1e3, latency*1e3),
+		Evidence: evidence(
+			number{"wait", result.Seconds, wait},
+			number{"wait.share", result.Ratio, share},
+			number{"latency", result.Seconds, latency},
 		),
 	}}
 }

@@ -156,6 +156,8 @@ var pairs = map[string]pair{
 			"busy for half of what is counted": both(input("rw=randrw\nnumjobs=2"), setting("cpu.user", 0.4, "cpu.system", 1.5, "device.queue.depth", 0.95), scaling("device.seconds", 2.0)),
 			"of which there are more":          both(input("rw=randrw\nnumjobs=3"), setting("cpu.user", 0.4, "cpu.system", 1.5)),
 			"of an unknown number":             setting("cpu.user", 8.0),
+			"that sleep for each I/O": both(input("rw=randrw\nnumjobs=2"), setting("cpu.user", 0.4, "cpu.system", 1.5, "device.queue.depth", 0.2,
+				"engine.cpu.wait.mean", 49e-6, "engine.cpu.wait.share", 0.4, "engine.cpu.slice.mean", 90e-6)),
 		},
 	},
 	"more than the storage can do": {
@@ -168,6 +170,29 @@ var pairs = map[string]pair{
 			}),
 		},
 	},
+	"threads that compute for milliseconds at a time": {
+		verdict: CPUBound, effect: result.Qualifies,
+		lie: both(input("rw=randrw\nnumjobs=2"), setting("cpu.user", 0.4, "cpu.system", 1.5, "device.queue.depth", 0.2, "engine.cpu.wait.mean", 10e-6, "engine.cpu.slice.mean", 2e-3)),
+	},
+	"a program that computes on the same core": {
+		verdict: CPUBound, effect: result.Invalidates, lie: waiting(0.6, 0.5),
+		twins: map[string]func(*Facts){
+			// Of a fast disk: fio is woken all the time, and finds the kernel's own threads at work.
+			"threads of the kernel": setting("engine.cpu.wait.mean", 45e-6, "engine.cpu.wait.share", 0.6),
+			"now and then":          waiting(0.6, 0.09),
+			"next to a slow disk":   waiting(0.09, 0.5),
+		},
+	},
+	"programs that take turns": {
+		verdict: CPUBound, effect: result.Qualifies,
+		lie: both(waiting(0.6, 0.5), func(f *Facts) {
+			for _, op := range f.operations() {
+				f.set(op+".latency.mean", 600e-6)
+			}
+			f.set("engine.cpu.wait.mean", 500e-6)
+		}),
+	},
+	"a program that computes now and then": {verdict: CPUBound, effect: result.Qualifies, lie: waiting(0.2, 0.3)},
 	"a queue above the device": {
 		verdict: QueueHidesLatency, operation: "read", effect: result.Qualifies, lie: queue(8, 0.8e-3),
 		twins: map[string]func(*Facts){

@@ -80,7 +80,7 @@ var Rules = []Rule{
 	{Path: "internal/workload", Own: []string{"internal/device", "internal/trial", "internal/result", "internal/suggest"}, Bare: true},
 	{Path: "internal/workload/defaultstest", Own: []string{"config/crd"}, Foreign: []string{"sigs.k8s.io/yaml"}}, // for tests
 	{Path: "internal/workload/tool", Bare: true},
-	{Path: "internal/workload/native", Foreign: system, Bare: true},
+	{Path: "internal/workload/native", Own: []string{"internal/workload/tool"}, Foreign: system, Bare: true},
 	{
 		Path:    "internal/workload/apart",
 		Own:     []string{"internal/nofollow", "internal/workload", "internal/workload/tool", "internal/trial", "internal/result"},
@@ -96,7 +96,7 @@ var Rules = []Rule{
 	},
 	{
 		Path:    "internal/workload/bandwidth",
-		Own:     []string{"internal/workload", "internal/workload/native", "internal/device", "internal/suggest", "internal/trial", "internal/result", "internal/histogram"},
+		Own:     []string{"internal/workload", "internal/workload/native", "internal/workload/tool", "internal/device", "internal/suggest", "internal/trial", "internal/result", "internal/histogram"},
 		Foreign: system,
 		Bare:    true,
 	},

@@ -77,6 +77,7 @@ func (m *mover) write(thread *native.Thread) error {
 		}
 		m.latencies.Record(uint64(thread.Clock.Now() - begin))
 		m.bytes += int64(n)
+		thread.Count(1, int64(n))
 	}
 	return nil
 }
@@ -97,6 +98,7 @@ func (m *mover) read(thread *native.Thread) error {
 		}
 		m.latencies.Record(uint64(thread.Clock.Now() - begin))
 		m.bytes += int64(n)
+		thread.Count(1, int64(n))
 	}
 	return nil
 }

@@ -210,6 +210,10 @@ func measurement(loops []*loop, usage native.Usage) *result.Measurement {
 	}
 	m.Metrics.Set("filesync.rate", result.PerSecond, files/seconds)
 	m.Metrics.Set("filesync.count", result.Count, files)
+	m.Metrics.SetSchedule(usage.Schedule.Ran, usage.Schedule.Waited, usage.Schedule.Slices)
+	for _, p := range usage.Paces {
+		m.AddRate("filesync", p.End, p.Length, p.Count, p.Bytes)
+	}
 	for _, s := range total.steps() {
 		h := s.recorder.Histogram()
 		m.Operations = append(m.Operations, s.name)

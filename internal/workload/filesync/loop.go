@@ -59,6 +59,7 @@ func (l *loop) run(thread *native.Thread) error {
 		}
 		now = mark(&l.unlinked, thread, now)
 		l.whole.Record(uint64(now - begin))
+		thread.Count(1, int64(l.size))
 	}
 	return nil
 }

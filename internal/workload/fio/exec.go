@@ -23,6 +23,8 @@ type invocation struct {
 	output []byte // the --output file
 	stderr string
 	err    error // of the process; nil for exit status 0
+	// schedule of its threads.
+	schedule tool.Schedule
 }
 
 // execute runs fio with a job file, in dir, and waits for it. If ctx ends, fio
@@ -42,9 +44,9 @@ func execute(ctx context.Context, program string, env workload.Env, dir, jobFile
 			"--output-format=json+", "--output=" + output, "--eta=never",
 			"--max-jobs=" + strconv.FormatUint(threads+1, 10), input,
 		},
-		Dir: dir, Scratch: env.Scratch,
+		Dir: dir, Scratch: env.Scratch, Watch: true,
 	})
-	inv := invocation{argv: r.Argv, stderr: r.Stderr, err: r.Err}
+	inv := invocation{argv: r.Argv, stderr: r.Stderr, err: r.Err, schedule: r.Schedule}
 
 	var err error
 	inv.output, err = tool.ReadBounded(output, maxOutput)

@@ -99,7 +99,8 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 	if jobs[0].offer != nil {
 		return runOpen(ctx, env, jobs[0], direct)
 	}
-	jobFile := render(withSeed(jobs, fmt.Sprint(env.Seed())), always())
+	interval := rateInterval(estimate(jobs).Duration)
+	jobFile := render(withSeed(jobs, fmt.Sprint(env.Seed())), logged(env, interval))
 	inv, err := execute(ctx, e.program(), env, directory(env), jobFile, clones(jobs))
 	if err != nil {
 		return nil, err
@@ -113,6 +114,10 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 		*m = fold(d, jobs)
 	}
 	m.DirectIO, m.Files, m.Size = direct, fileChoices(jobs), jobs[0].size
+	m.Rates = readRates(env, interval)
+	if m.Metrics != nil {
+		m.Metrics.SetSchedule(inv.schedule.Ran, inv.schedule.Waited, inv.schedule.Slices)
+	}
 	if !slices.ContainsFunc(jobs, job.hasSeed) {
 		m.Seed = env.Seed()
 	}

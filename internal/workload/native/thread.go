@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"storagebench.io/storagebench/internal/workload/tool"
 )
 
 // Thread is one thread of an engine.
@@ -18,6 +20,8 @@ type Thread struct {
 	// Clock is that of all threads of a Run. It stands at 0 when they are let go.
 	Clock Clock
 
+	counter    counter
+	schedule   tool.Schedule
 	stop       *atomic.Bool
 	used       unix.Rusage
 	begin, end time.Duration
@@ -44,6 +48,9 @@ type Usage struct {
 	Elapsed time.Duration
 	// User and System are CPU time, of all threads together.
 	User, System time.Duration
+	// Schedule is what the scheduler did with the threads, Paces what they counted over time.
+	Schedule tool.Schedule
+	Paces    []Pace
 }
 
 // Run lets n threads of the kernel go at once and waits for them. body is called in
@@ -71,24 +78,28 @@ func Run(ctx context.Context, n int, body func(*Thread) error) (Usage, error) {
 			defer runtime.UnlockOSThread()
 			ready.Done()
 			<-release
-			before := threadUsage()
+			before, scheduled := threadUsage(), schedule()
 			t.begin = t.Clock.Now()
 			t.err = body(t)
 			t.end = t.Clock.Now()
-			t.used = since(before)
+			t.used, t.schedule = since(before), schedule().Since(scheduled)
 			if t.err != nil {
 				stop.Store(true)
 			}
 		}()
 	}
 	ready.Wait()
+	meter := newMeter(threads)
 	clock := NewClock()
 	for _, t := range threads {
 		t.Clock = clock
 	}
+	meter.start()
 	close(release)
 	done.Wait()
-	return sum(ctx, threads)
+	usage, err := sum(ctx, threads)
+	usage.Paces = meter.end()
+	return usage, err
 }
 
 func sum(ctx context.Context, threads []*Thread) (Usage, error) {
@@ -97,6 +108,7 @@ func sum(ctx context.Context, threads []*Thread) (Usage, error) {
 	begin, end := threads[0].begin, threads[0].end
 	for _, t := range threads {
 		begin, end = min(begin, t.begin), max(end, t.end)
+		u.Schedule.Add(t.schedule)
 		u.User += time.Duration(t.used.Utime.Nano())
 		u.System += time.Duration(t.used.Stime.Nano())
 		if t.err != nil && first == nil {

@@ -35,6 +35,10 @@ func (r *run) measurement() *result.Measurement {
 		m.Metrics.Set("cpu.user", result.Ratio, r.transactions.User.Seconds()/s)
 		m.Metrics.Set("cpu.system", result.Ratio, r.transactions.System.Seconds()/s)
 	}
+	m.Metrics.SetSchedule(r.transactions.Schedule.Ran, r.transactions.Schedule.Waited, r.transactions.Schedule.Slices)
+	for _, p := range r.transactions.Paces {
+		m.AddRate("transactions", p.End, p.Length, p.Count, p.Bytes)
+	}
 	for _, u := range []native.Usage{r.create, r.transactions, r.remove} {
 		m.EngineCPU += u.User + u.System
 	}

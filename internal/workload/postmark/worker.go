@@ -114,6 +114,7 @@ func (w *worker) transact(t *native.Thread) error {
 			w.tallies.half++
 		}
 		all.done++
+		t.Count(1, 0)
 		all.latency.Record(uint64(now - begin))
 		begin = now
 	}

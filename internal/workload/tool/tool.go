@@ -32,6 +32,8 @@ type Command struct {
 	Dir string
 	// Scratch is its home and its place for temporary files.
 	Scratch string
+	// Watch reports what the scheduler does with its threads, as Result.Schedule.
+	Watch bool
 }
 
 // Result of a program that ran.
@@ -41,6 +43,8 @@ type Result struct {
 	Stderr string
 	// Err of the process; nil for exit status 0.
 	Err error
+	// Schedule of the program's own threads, if they were watched.
+	Schedule Schedule
 }
 
 // Run executes a program and waits for it and for everything that it started.
@@ -51,7 +55,7 @@ func Run(ctx context.Context, c Command) Result {
 	stdout, stderr := &tail{limit: maxStdout}, &tail{limit: maxStderr}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	r := Result{Argv: cmd.Args}
-	r.Err = supervise(cmd)
+	r.Schedule, r.Err = supervise(cmd, c.Watch)
 	r.Stdout, r.Stderr = stdout.kept, stderr.String()
 	return r
 }
@@ -63,7 +67,7 @@ func (r Result) Installed() bool {
 }
 
 // supervise runs cmd so that it ends, with its children, when this program does.
-func supervise(cmd *exec.Cmd) error {
+func supervise(cmd *exec.Cmd, watch bool) (schedule Schedule, err error) {
 	// The tool has a process group of its own, so that Ctrl-C on a terminal reaches only
 	// this program, which then stops the tool's whole group. If this program is killed, the
 	// kernel kills the tool, which would otherwise continue to write to the target. The
@@ -76,14 +80,25 @@ func supervise(cmd *exec.Cmd) error {
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := cmd.Run()
+		err := cmd.Start()
+		if err == nil {
+			var threads *scheduler
+			if watch {
+				threads = watchSchedule("/proc", cmd.Process.Pid)
+			}
+			err = cmd.Wait()
+			if watch {
+				schedule = threads.end()
+			}
+		}
 		if cmd.Process != nil {
 			// Kill its children that are still there, after a failure or a stop.
 			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // usually there are none
 		}
 		ended <- err
 	}()
-	return <-ended
+	err = <-ended
+	return schedule, err
 }
 
 // ReadBounded reads a file that a program has written, of at most limit bytes.
