@@ -64,6 +64,8 @@ func TestANodeIsDeletedForGoodWithItsSettingsChanged(t *testing.T) {
 		}
 		return nil
 	})
+	// The worker that died has written to the device, and nobody is left who knows.
+	run(t, "blkdiscard", "--zeroout", device)
 	// Its journal outlives it: the next worker with tunables puts back what is in it.
 	nodeVerb(t, "node-start", l.node)
 	next := l.benchmark("next", tuned(device, 1))
@@ -87,6 +89,8 @@ func TestANodeDiesInMidRunOfABenchmarkOfTwoNodesWithSettingsChanged(t *testing.T
 	}
 	dies := b.Status.Run.Current.Node
 	l.stopNode(dies)
+	// Both nodes share the machine's device, and the worker that died has written to it.
+	run(t, "blkdiscard", "--zeroout", device)
 	l.nodeSeenAway(dies)
 	l.met("a node of two dies in mid-run", b)
 	l.eventually("the run has ended", func() error {
