@@ -17,6 +17,8 @@ const (
 // assembler collects the instructions of a program.
 type assembler struct {
 	*layout
+	// shared reports that all CPUs share the histograms.
+	shared bool
 	ins    asm.Instructions
 	symbol string // of the next instruction
 	labels int
@@ -94,20 +96,23 @@ func (a *assembler) element(name string, key asm.Register, missing string) {
 
 // Places on the stack.
 const (
-	requestAt = -8           // the request, as a key
-	keyAt     = -16          // another key
-	entryAt   = -16 - entryN // a new entry
-	waitAt    = entryAt - 8
-	timeAt    = waitAt - 8
-	bytesAt   = timeAt - 8
-	originAt  = bytesAt - 8
-	opAt      = originAt - 8
-	valueAt   = opAt - 8
+	requestAt  = -8           // the request, as a key
+	keyAt      = -16          // another key
+	entryAt    = -16 - entryN // a new entry
+	waitAt     = entryAt - 8
+	timeAt     = waitAt - 8
+	bytesAt    = timeAt - 8
+	firstAt    = bytesAt - 8
+	seekAt     = firstAt - 8
+	distanceAt = seekAt - 8
+	valueAt    = distanceAt - 8
 )
 
-// add adds a register to a number of the disk's counters, which R0 points to.
-func (a *assembler) add(n int, src asm.Register) {
-	a.emit(asm.AddAtomic.Mem(asm.R0, src, asm.DWord, int16(8*n))) //nolint:gosec // below numbers
+// add adds src to the number at base and destroys scratch. Each CPU has the number for itself, and only
+// this program adds to it, which does not run twice at a time on a CPU.
+func (a *assembler) add(base asm.Register, n int, src, scratch asm.Register) {
+	at := int16(8 * n) //nolint:gosec // below numbers
+	a.emit(asm.LoadMem(scratch, base, at, asm.DWord), asm.Add.Reg(scratch, src), asm.StoreMem(base, at, scratch, asm.DWord))
 }
 
 // lookup leaves in entry what is known of the request, and makes room for it if create. If there
@@ -147,8 +152,7 @@ func (a *assembler) lookup(create bool) {
 	a.emit(asm.Ja.Label(found))
 	a.mark(full)
 	a.element(mapCounters, disk, "end")
-	a.emit(asm.Mov.Imm(asm.R1, 1))
-	a.add(numDropped, asm.R1)
+	a.emit(asm.Mov.Imm(asm.R1, 1), asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 8*numDropped)) // two programs add to it
 	a.exit()
 	a.mark(found)
 	a.emit(asm.Mov.Reg(entry, asm.R0))

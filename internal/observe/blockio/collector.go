@@ -68,10 +68,11 @@ func programs(disks []Disk) (*ebpf.CollectionSpec, error) {
 		numbers, requests = append(numbers, d.number), requests+d.requests
 	}
 	spec := &ebpf.CollectionSpec{Maps: mapSpecs(len(disks), min(max(requests, 1024), maxRequests), cpus()), Programs: map[string]*ebpf.ProgramSpec{}}
-	for name, program := range map[string]func(*layout, []uint32) asm.Instructions{inserted: insertProgram, issued: issueProgram, completed: completeProgram} {
+	shared := spec.Maps[mapHistograms].Type == ebpf.Array
+	for name, program := range map[string]func(*assembler, []uint32) asm.Instructions{inserted: insertProgram, issued: issueProgram, completed: completeProgram} {
 		spec.Programs[name] = &ebpf.ProgramSpec{
 			Name: name, Type: ebpf.Tracing, AttachType: ebpf.AttachTraceRawTp, AttachTo: name,
-			Instructions: program(l, numbers),
+			Instructions: program(&assembler{layout: l, shared: shared}, numbers),
 			License:      "Dual MIT/GPL", // the kernel's helpers for this are only for programs under the GPL
 		}
 	}

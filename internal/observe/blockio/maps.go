@@ -47,9 +47,10 @@ const (
 
 // Numbers of a disk's counters.
 const (
-	opCount = iota
-	opBytes
-	opTime
+	opIssued = iota
+	opBytes  // of those issued
+	opDone
+	opTime // of those done
 	opWait
 	perOperation
 

@@ -4,11 +4,10 @@ import "github.com/cilium/ebpf/asm"
 
 // insertProgram runs when a request enters a queue: the scheduler's, or the one before a disk that is
 // busy. The process that submits it runs then.
-func insertProgram(l *layout, numbers []uint32) asm.Instructions {
-	a := &assembler{layout: l}
+func insertProgram(a *assembler, numbers []uint32) asm.Instructions {
 	a.begin(inserted, numbers)
 	a.lookup(true)
-	a.load(asm.R2, request, l.started)
+	a.load(asm.R2, request, a.started)
 	a.emit(
 		asm.JEq.Imm(asm.R2, 0, "new"),
 		asm.LoadMem(asm.R1, entry, entryInserted, asm.DWord),
@@ -32,27 +31,32 @@ func insertProgram(l *layout, numbers []uint32) asm.Instructions {
 	return a.ins
 }
 
-// issueProgram runs when a request is given to the disk's driver.
-func issueProgram(l *layout, numbers []uint32) asm.Instructions {
-	a := &assembler{layout: l}
+// issueProgram runs when a request is given to the disk's driver. It counts what is known then: it
+// may be that the completion is not seen.
+func issueProgram(a *assembler, numbers []uint32) asm.Instructions {
 	a.begin(issued, numbers)
 	a.lookup(true)
-	a.load(asm.R2, request, l.started)
+	a.load(asm.R2, request, a.started)
 	a.emit(
-		// A request that was merged into another one is never issued, and another request takes its
-		// place in memory. What is older than this request is of such a one.
-		asm.LoadMem(asm.R1, entry, entryInserted, asm.DWord),
-		asm.JEq.Imm(asm.R1, 0, "direct"),
-		asm.JGE.Reg(asm.R1, asm.R2, "queued"),
+		// The kernel uses a request again for another one. What is older than this one belongs to an
+		// earlier one, which was merged into another, or whose completion was not seen.
+		asm.Mov.Imm(asm.R3, 1),
+		asm.LoadMem(asm.R1, entry, entryIssued, asm.DWord),
+		asm.JEq.Imm(asm.R1, 0, "counted"),
+		asm.JLT.Reg(asm.R1, asm.R2, "counted"),
+		asm.Mov.Imm(asm.R3, 0), // the disk was busy, and this is another attempt
+	)
+	a.mark("counted")
+	a.emit(
+		asm.StoreMem(asm.RFP, firstAt, asm.R3, asm.DWord),
+		asm.LoadMem(asm.R4, entry, entryInserted, asm.DWord),
+		asm.JEq.Imm(asm.R4, 0, "direct"),
+		asm.JGE.Reg(asm.R4, asm.R2, "queued"),
 	)
 	a.mark("direct")
 	a.emit(
-		asm.LoadMem(asm.R1, entry, entryIssued, asm.DWord),
-		asm.JEq.Imm(asm.R1, 0, "first"),
-		asm.JEq.Imm(asm.R2, 0, "first"),
-		asm.JLT.Reg(asm.R1, asm.R2, "first"),
-		// The disk was busy: it waited since then.
-		asm.StoreMem(entry, entryInserted, asm.R1, asm.DWord),
+		asm.JNE.Imm(asm.R3, 0, "first"),
+		asm.StoreMem(entry, entryInserted, asm.R1, asm.DWord), // it waited since the first attempt
 		asm.Ja.Label("queued"),
 	)
 	a.mark("first")
@@ -60,43 +64,45 @@ func issueProgram(l *layout, numbers []uint32) asm.Instructions {
 	a.origin(kept)
 	a.emit(asm.StoreMem(entry, entryOrigin, kept, asm.DWord))
 	a.mark("queued")
-	a.emit(asm.FnKtimeGetNs.Call(), asm.StoreMem(entry, entryIssued, asm.R0, asm.DWord))
-	a.load(asm.R1, request, l.length)
-	a.emit(asm.StoreMem(entry, entryBytes, asm.R1, asm.DWord))
-	a.seeks()
+	a.emit(
+		asm.FnKtimeGetNs.Call(), asm.StoreMem(entry, entryIssued, asm.R0, asm.DWord),
+		asm.LoadMem(asm.R1, asm.RFP, firstAt, asm.DWord), asm.JEq.Imm(asm.R1, 0, "end"),
+	)
+	a.load(asm.R1, request, a.length)
+	a.emit(asm.StoreMem(entry, entryBytes, asm.R1, asm.DWord), asm.StoreMem(asm.RFP, bytesAt, asm.R1, asm.DWord))
+	a.operation()
+	a.seek()
+	a.count()
 	a.mark("end")
 	a.exit()
 	return a.ins
 }
 
-// seeks counts how far a read or write begins from the end of the one before, and whether it goes
-// on where one of the last ones ended. It needs the length in R1.
-func (a *assembler) seeks() {
-	a.load(asm.R2, request, a.flags)
+// seek finds how far a read or write begins from the end of the one before, and whether it goes on
+// where one of the last ones ended. It leaves the two counters on the stack, or 0.
+func (a *assembler) seek() {
 	a.emit(
-		asm.And.Imm(asm.R2, opMask),
-		asm.JGT.Imm(asm.R2, opWrite, "end"), // neither a read nor a write
-		asm.JEq.Imm(asm.R1, 0, "end"),
-		asm.RSh.Imm(asm.R1, sectorBits),
-		asm.StoreMem(asm.RFP, bytesAt, asm.R1, asm.DWord),
+		asm.Mov.Imm(asm.R1, 0), asm.StoreMem(asm.RFP, seekAt, asm.R1, asm.DWord),
+		asm.JGT.Imm(kept, FUA, "still"),
+		asm.LoadMem(asm.R1, asm.RFP, bytesAt, asm.DWord), asm.JEq.Imm(asm.R1, 0, "still"),
 	)
 	a.element(mapHeads, disk, "end")
-	a.emit(asm.LoadMem(asm.R2, asm.RFP, bytesAt, asm.DWord))
 	a.load(asm.R1, request, a.sector)
 	a.emit(
+		asm.LoadMem(asm.R2, asm.RFP, bytesAt, asm.DWord), asm.RSh.Imm(asm.R2, sectorBits),
 		asm.Add.Reg(asm.R2, asm.R1), // its end
 		asm.LoadMem(asm.R3, asm.R0, headLast, asm.DWord),
 		asm.StoreMem(asm.R0, headLast, asm.R2, asm.DWord),
-		asm.Mov.Reg(kept, asm.R1), asm.Sub.Reg(kept, asm.R3),
+		asm.Mov.Reg(asm.R4, asm.R1), asm.Sub.Reg(asm.R4, asm.R3),
 		asm.JGE.Reg(asm.R1, asm.R3, "forward"),
-		asm.Mov.Reg(kept, asm.R3), asm.Sub.Reg(kept, asm.R1),
+		asm.Mov.Reg(asm.R4, asm.R3), asm.Sub.Reg(asm.R4, asm.R1),
 	)
 	a.mark("forward")
-	a.emit(asm.Mov.Imm(asm.R5, numSequential))
+	a.emit(asm.StoreMem(asm.RFP, distanceAt, asm.R4, asm.DWord), asm.Mov.Imm(asm.R5, numSequential))
 	for i := range headStreams {
 		next := a.label("stream")
 		at := int16(headEnds + 8*i) //nolint:gosec // one of a few
-		a.emit(asm.LoadMem(asm.R4, asm.R0, at, asm.DWord), asm.JNE.Reg(asm.R4, asm.R1, next), asm.StoreMem(asm.R0, at, asm.R2, asm.DWord), asm.Ja.Label("counted"))
+		a.emit(asm.LoadMem(asm.R4, asm.R0, at, asm.DWord), asm.JNE.Reg(asm.R4, asm.R1, next), asm.StoreMem(asm.R0, at, asm.R2, asm.DWord), asm.Ja.Label("sought"))
 		a.mark(next)
 	}
 	a.emit( // the oldest stream makes room
@@ -106,28 +112,52 @@ func (a *assembler) seeks() {
 		asm.And.Imm(asm.R3, headStreams-1), asm.LSh.Imm(asm.R3, 3),
 		asm.Add.Reg(asm.R0, asm.R3), asm.StoreMem(asm.R0, headEnds, asm.R2, asm.DWord),
 	)
-	a.mark("counted")
-	a.emit(asm.StoreMem(asm.RFP, opAt, asm.R5, asm.DWord))
-	a.element(mapCounters, disk, "end")
-	a.emit(asm.Mov.Reg(asm.R1, kept), asm.Mov.Reg(asm.R4, asm.R0))
+	a.mark("sought")
+	a.emit(asm.StoreMem(asm.RFP, seekAt, asm.R5, asm.DWord), asm.LoadMem(asm.R1, asm.RFP, distanceAt, asm.DWord))
 	a.log2()
+	a.emit(asm.StoreMem(asm.RFP, distanceAt, asm.R2, asm.DWord))
+	a.mark("still")
+}
+
+// count adds the request to the disk's counters.
+func (a *assembler) count() {
+	a.counters()
 	a.emit(
-		asm.And.Imm(asm.R2, distances-1), asm.LSh.Imm(asm.R2, 3),
-		asm.Add.Reg(asm.R4, asm.R2), asm.Mov.Imm(asm.R1, 1),
-		asm.AddAtomic.Mem(asm.R4, asm.R1, asm.DWord, 8*numDistances),
-		asm.LoadMem(asm.R5, asm.RFP, opAt, asm.DWord), asm.JEq.Imm(asm.R5, numRandom, "random"),
+		asm.LoadMem(asm.R4, entry, entryOrigin, asm.DWord), asm.And.Imm(asm.R4, 3), asm.LSh.Imm(asm.R4, 4),
+		asm.Add.Reg(asm.R4, asm.R0), // those of its origin
+		asm.Mov.Imm(asm.R1, 1),
 	)
-	a.add(numSequential, asm.R1)
+	a.add(asm.R3, opIssued, asm.R1, asm.R2)
+	a.add(asm.R4, numOrigins, asm.R1, asm.R2)
+	a.emit(asm.LoadMem(asm.R5, asm.RFP, bytesAt, asm.DWord))
+	a.add(asm.R3, opBytes, asm.R5, asm.R2)
+	a.add(asm.R4, numOrigins+1, asm.R5, asm.R2)
+	a.emit(
+		asm.LoadMem(asm.R5, asm.RFP, seekAt, asm.DWord), asm.JEq.Imm(asm.R5, 0, "end"),
+		asm.LoadMem(asm.R2, asm.RFP, distanceAt, asm.DWord), asm.And.Imm(asm.R2, distances-1), asm.LSh.Imm(asm.R2, 3),
+		asm.Mov.Reg(asm.R4, asm.R0), asm.Add.Reg(asm.R4, asm.R2),
+	)
+	a.add(asm.R4, numDistances, asm.R1, asm.R2)
+	a.emit(asm.JEq.Imm(asm.R5, numRandom, "random"))
+	a.add(asm.R0, numSequential, asm.R1, asm.R2)
 	a.emit(asm.Ja.Label("end"))
 	a.mark("random")
-	a.add(numRandom, asm.R1)
+	a.add(asm.R0, numRandom, asm.R1, asm.R2)
+}
+
+// counters leaves the address of the disk's counters in R0, and of its operation's in R3.
+func (a *assembler) counters() {
+	a.element(mapCounters, disk, "end")
+	a.emit(
+		asm.Mov.Reg(asm.R3, kept), asm.And.Imm(asm.R3, 7), asm.Mul.Imm(asm.R3, 8*perOperation),
+		asm.Add.Reg(asm.R3, asm.R0),
+	)
 }
 
 // completeProgram runs when the driver reports that a request is done, or a part of it.
-func completeProgram(l *layout, numbers []uint32) asm.Instructions {
-	a := &assembler{layout: l}
+func completeProgram(a *assembler, numbers []uint32) asm.Instructions {
 	a.begin(completed, numbers)
-	a.load(asm.R1, request, l.length)
+	a.load(asm.R1, request, a.length)
 	a.emit(asm.JLT.Reg32(kept, asm.R1, "end")) // the rest comes later
 	a.lookup(false)
 	a.emit(
@@ -145,12 +175,17 @@ func completeProgram(l *layout, numbers []uint32) asm.Instructions {
 	a.emit(
 		asm.StoreMem(asm.RFP, waitAt, asm.R3, asm.DWord),
 		asm.LoadMem(asm.R1, entry, entryBytes, asm.DWord), asm.StoreMem(asm.RFP, bytesAt, asm.R1, asm.DWord),
-		asm.LoadMem(asm.R1, entry, entryOrigin, asm.DWord), asm.StoreMem(asm.RFP, originAt, asm.R1, asm.DWord),
 		asm.Mov.Imm(asm.R1, 0),
 		asm.StoreMem(entry, entryInserted, asm.R1, asm.DWord), asm.StoreMem(entry, entryIssued, asm.R1, asm.DWord),
 	)
 	a.operation()
-	a.count()
+	a.counters()
+	a.emit(asm.Mov.Imm(asm.R1, 1))
+	a.add(asm.R3, opDone, asm.R1, asm.R2)
+	for _, sum := range [][2]int16{{timeAt, opTime}, {waitAt, opWait}} {
+		a.emit(asm.LoadMem(asm.R1, asm.RFP, sum[0], asm.DWord))
+		a.add(asm.R3, int(sum[1]), asm.R1, asm.R2)
+	}
 	for kind, value := range []int16{kindWait: waitAt, kindTime: timeAt, kindSize: bytesAt} {
 		a.record(kind, value)
 	}
@@ -177,32 +212,13 @@ func (a *assembler) operation() {
 	a.mark("operation")
 }
 
-// count adds the request to the disk's counters.
-func (a *assembler) count() {
-	a.element(mapCounters, disk, "end")
-	a.emit(
-		asm.Mov.Reg(asm.R3, asm.R0), // those of its operation
-		asm.Mov.Reg(asm.R2, kept), asm.And.Imm(asm.R2, 7), asm.Mul.Imm(asm.R2, 8*perOperation),
-		asm.Add.Reg(asm.R3, asm.R2),
-		asm.Mov.Imm(asm.R1, 1), asm.AddAtomic.Mem(asm.R3, asm.R1, asm.DWord, 8*opCount),
-	)
-	for _, sum := range [][2]int16{{bytesAt, opBytes}, {timeAt, opTime}, {waitAt, opWait}} {
-		a.emit(asm.LoadMem(asm.R1, asm.RFP, sum[0], asm.DWord), asm.AddAtomic.Mem(asm.R3, asm.R1, asm.DWord, 8*sum[1]))
-	}
-	a.emit(
-		asm.LoadMem(asm.R2, asm.RFP, originAt, asm.DWord), asm.And.Imm(asm.R2, 3), asm.LSh.Imm(asm.R2, 4),
-		asm.Add.Reg(asm.R0, asm.R2),
-		asm.Mov.Imm(asm.R1, 1), asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 8*numOrigins),
-		asm.LoadMem(asm.R1, asm.RFP, bytesAt, asm.DWord), asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 8*(numOrigins+1)),
-	)
-}
-
 // record adds a value on the stack to one of the operation's histograms.
 func (a *assembler) record(kind int, at int16) {
 	next := a.label("recorded")
-	a.emit(asm.LoadMem(asm.R1, asm.RFP, at, asm.DWord))
+	// Those of 0 are all others.
+	a.emit(asm.LoadMem(asm.R1, asm.RFP, at, asm.DWord), asm.JEq.Imm(asm.R1, 0, next))
 	if kind == kindSize {
-		a.emit(asm.JEq.Imm(asm.R1, 0, next), asm.RSh.Imm(asm.R1, sectorBits))
+		a.emit(asm.RSh.Imm(asm.R1, sectorBits))
 	}
 	a.bucket()
 	a.emit(
@@ -213,7 +229,12 @@ func (a *assembler) record(kind int, at int16) {
 	a.element(mapHistograms, asm.R1, next)
 	a.emit(
 		asm.LoadMem(asm.R2, asm.RFP, valueAt, asm.DWord), asm.And.Imm(asm.R2, buckets-1), asm.LSh.Imm(asm.R2, 3),
-		asm.Add.Reg(asm.R0, asm.R2), asm.Mov.Imm(asm.R1, 1), asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 0),
+		asm.Add.Reg(asm.R0, asm.R2), asm.Mov.Imm(asm.R1, 1),
 	)
+	if a.shared {
+		a.emit(asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 0))
+	} else {
+		a.add(asm.R0, 0, asm.R1, asm.R2)
+	}
 	a.mark(next)
 }

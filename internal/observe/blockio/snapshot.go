@@ -46,7 +46,7 @@ func (c *Collector) readDisk(disk int, s *diskSnapshot) error {
 		return err
 	}
 	for op := range Operations {
-		if s.counters[op*perOperation+opCount] == 0 {
+		if s.counters[op*perOperation+opIssued] == 0 {
 			continue
 		}
 		for kind := range kinds {
@@ -56,6 +56,7 @@ func (c *Collector) readDisk(disk int, s *diskSnapshot) error {
 				return err
 			}
 			s.histograms[op][kind] = h
+			h.completeZeros(kind, s.counters[op*perOperation+opDone])
 		}
 	}
 	return nil
@@ -90,6 +91,18 @@ func (s *Snapshot) since(earlier Snapshot) {
 			}
 		}
 	}
+}
+
+// completeZeros counts the requests that waited not at all or took no time, which the programs leave
+// out. A request may complete between the readings of the two, and then is not in the counters yet.
+func (h *histogramCounts) completeZeros(kind int, requests uint64) {
+	if kind == kindSize {
+		return // a flush has none
+	}
+	for _, n := range h {
+		requests -= min(requests, n)
+	}
+	h[0] += requests
 }
 
 func add(sum, more []uint64) {

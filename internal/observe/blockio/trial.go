@@ -27,11 +27,11 @@ func document(name string, s *diskSnapshot) result.DeviceRequests {
 		Sequential: s.counters[numSequential], Random: s.counters[numRandom], Dropped: s.counters[numDropped],
 	}
 	for op, word := range result.RequestOperations {
-		if s.counters[op*perOperation+opCount] == 0 {
+		if s.counters[op*perOperation+opIssued] == 0 {
 			continue
 		}
 		d.Operations[word] = result.Requests{
-			RequestSum: result.RequestSum{Count: s.counters[op*perOperation+opCount], Bytes: s.counters[op*perOperation+opBytes]},
+			RequestSum: result.RequestSum{Count: s.counters[op*perOperation+opIssued], Bytes: s.counters[op*perOperation+opBytes]},
 			Wait:       s.times(op, kindWait), Latency: s.times(op, kindTime), Sizes: s.sizes(op),
 		}
 	}
@@ -94,30 +94,31 @@ func metrics(s Snapshot) result.Metrics {
 		sum.merge(&s.disks[i])
 	}
 	m := result.Metrics{}
-	queue, waited, requests := &histogram.Histogram{}, 0.0, 0.0
+	queue, waited, missed := &histogram.Histogram{}, 0.0, s.missed+sum.counters[numDropped]
 	for op, word := range result.RequestOperations {
 		c := sum.counters[op*perOperation:]
-		if c[opCount] == 0 {
+		if c[opIssued] > 0 && (op == FUA || op == Discard) {
+			m.Set("device."+word+".count", result.Count, float64(c[opIssued]))
+			m.Set("device."+word+".bytes", result.Bytes, float64(c[opBytes]))
+		}
+		missed += c[opIssued] - min(c[opIssued], c[opDone])
+		if c[opDone] == 0 {
 			continue
 		}
-		n := float64(c[opCount])
+		n := float64(c[opDone])
 		wait, latency := sum.times(op, kindWait), sum.times(op, kindTime)
 		setTimes(m, "device."+word+".latency", float64(c[opTime])/n, latency, 50, 99, 99.9, 100)
 		setTimes(m, "device."+word+".wait", float64(c[opWait])/n, wait, 99)
-		if op == FUA || op == Discard {
-			m.Set("device."+word+".count", result.Count, n)
-			m.Set("device."+word+".bytes", result.Bytes, float64(c[opBytes]))
-		}
 		queue.Merge(wait)
-		waited, requests = waited+float64(c[opWait]), requests+n
+		waited += float64(c[opWait])
 	}
-	if requests > 0 {
-		setTimes(m, "device.queue.wait", waited/requests, queue, 50, 99, 99.9, 100)
+	if n := queue.Count(); n > 0 {
+		setTimes(m, "device.queue.wait", waited/float64(n), queue, 50, 99, 99.9, 100)
 	}
 	sum.setSizes(m)
 	sum.setSeeks(m)
 	sum.setOrigins(m)
-	m.Set("device.requests.missed", result.Count, float64(sum.counters[numDropped]+s.missed))
+	m.Set("device.requests.missed", result.Count, float64(missed))
 	return m
 }
 
@@ -158,7 +159,7 @@ func (s *diskSnapshot) setSizes(m result.Metrics) {
 		if h := s.histograms[op][kindSize]; h != nil {
 			add(all[:], h[:])
 		}
-		count += s.counters[op*perOperation+opCount]
+		count += s.counters[op*perOperation+opIssued]
 		bytes += s.counters[op*perOperation+opBytes]
 	}
 	if count == 0 || bytes == 0 {
