@@ -12,7 +12,7 @@ const (
 
 // Workload is one engine with its settings. Exactly one engine is set.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.fio), has(self.postmark), has(self.filesync), has(self.bandwidth), has(self.bonnie), has(self.iozone)].filter(x, x).size() == 1",message="a workload needs exactly one engine: fio, postmark, filesync, bandwidth, bonnie or iozone"
+// +kubebuilder:validation:XValidation:rule="[has(self.fio), has(self.postmark), has(self.filesync), has(self.bandwidth), has(self.bonnie), has(self.iozone), has(self.flushLadder)].filter(x, x).size() == 1",message="a workload needs exactly one engine: fio, postmark, filesync, bandwidth, bonnie, iozone or flushLadder"
 type Workload struct {
 	// name of the workload, in results and object keys.
 	// +required
@@ -43,4 +43,9 @@ type Workload struct {
 	// iozone measures a matrix of record sizes and file sizes.
 	// +optional
 	Iozone *IozoneWorkload `json:"iozone,omitempty"`
+
+	// flushLadder measures each way of making a block durable, and whether a disk may ignore
+	// flushes.
+	// +optional
+	FlushLadder *FlushLadderWorkload `json:"flushLadder,omitempty"`
 }

@@ -163,3 +163,34 @@ func waiting(ofLatency, share float64) func(*Facts) {
 		f.set("engine.cpu.wait.mean", ofLatency*latency, "engine.cpu.wait.share", share)
 	}
 }
+
+// climbed adds a flush ladder of 400 syncs on disks with a volatile cache: how much longer a flush takes
+// after all writes, how many flushes the disks saw, and how often a second a block was made durable.
+func climbed(growth, flushes, rate float64) func(*Facts) {
+	return func(f *Facts) {
+		f.Measurement.Operations = append(f.operations(), "fdatasync", "fsync", "flush")
+		f.set("ladder.growth", growth, "ladder.order", 1.0, "ladder.least", 0.001, "ladder.most", growth*0.001, "ladder.most.bytes", gib/4,
+			"ladder.syncs", 400.0, "device.flush.count", flushes, "fdatasync.rate", rate)
+		caching("write back")(f)
+	}
+}
+
+// caching says what the kernel believes of the disks' caches.
+func caching(cache string) func(*Facts) {
+	return leaves(func(l *result.Layer) { l.WriteCache = cache })
+}
+
+// spinning makes the disks spinning ones, with a note on what is not seen of them.
+func spinning(note string) func(*Facts) {
+	return leaves(func(l *result.Layer) { l.Rotational, l.Type, l.Note = new(true), "sata", note })
+}
+
+func leaves(change func(*result.Layer)) func(*Facts) {
+	return func(f *Facts) {
+		for i := range f.Target.Layers {
+			if l := &f.Target.Layers[i]; len(l.Below) == 0 {
+				change(l)
+			}
+		}
+	}
+}

@@ -71,7 +71,9 @@ func (f *Facts) syncs() bool {
 	return false
 }
 
-func isSync(op string) bool { return op == "sync" || op == "filesync" || op == "write.durable" }
+func isSync(op string) bool {
+	return slices.Contains([]string{"sync", "filesync", "write.durable", "fdatasync", "fsync", "dsync", "fua", "flush"}, op)
+}
 
 // unsafe: what was acknowledged can be lost.
 func unsafe(f *Facts) []result.Verdict {

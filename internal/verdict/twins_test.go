@@ -193,6 +193,27 @@ var pairs = map[string]pair{
 		}),
 	},
 	"a program that computes now and then": {verdict: CPUBound, effect: result.Qualifies, lie: waiting(0.2, 0.3)},
+	"flushes that never reach the disk": {
+		verdict: MayIgnoreFlushes, operation: "fdatasync", effect: result.Invalidates, lie: climbed(20, 100, 0),
+		twins: map[string]func(*Facts){"each does, and takes longer the more there is": climbed(20, 400, 0), "two disks": climbed(20, 800, 0)},
+	},
+	"a flush that takes no longer": {
+		verdict: MayIgnoreFlushes, operation: "flush", effect: result.Qualifies, lie: climbed(1.1, 400, 0),
+		twins: map[string]func(*Facts){"longer": climbed(2.5, 400, 0)},
+	},
+	"a spinning disk that is faster than it turns": {
+		verdict: MayIgnoreFlushes, operation: "fsync", effect: result.Qualifies, lie: both(climbed(20, 400, 2000), spinning("")),
+		twins: map[string]func(*Facts){
+			"as fast as it turns": both(climbed(20, 400, 120), spinning("")), "which is none": both(climbed(20, 400, 2000)),
+		},
+	},
+	"a disk of a virtual machine": {
+		verdict: FlushesUnproven, operation: "flush", effect: result.Qualifies, lie: both(climbed(20, 400, 2000), spinning("its caches cannot be seen from here")),
+	},
+	"a disk that claims no volatile cache": {
+		verdict: FlushesUnproven, operation: "fdatasync", effect: result.Qualifies, lie: both(climbed(1, 0, 0), caching("write through")),
+		twins: map[string]func(*Facts){"of a workload that is no ladder": caching("write through")},
+	},
 	"a queue above the device": {
 		verdict: QueueHidesLatency, operation: "read", effect: result.Qualifies, lie: queue(8, 0.8e-3),
 		twins: map[string]func(*Facts){

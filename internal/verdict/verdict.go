@@ -34,12 +34,14 @@ const (
 	RunnerDisturbs      = "RunnerDisturbs"
 	ToolErrors          = "ToolErrors"
 	Overloaded          = "Overloaded"
+	MayIgnoreFlushes    = "MayIgnoreFlushes"
+	FlushesUnproven     = "FlushesUnproven"
 )
 
 // Names are all of them.
 var Names = []string{
 	FromMemory, CachedBelow, MemoryBacked, DataReduced, ImpossibleUncached, NoDeviceEvidence, DirectIOFallback, WorkingSetTooSmall, ThinReads,
-	UnsafeConfiguration, BackgroundIO, NoisyNeighbour, Throttled, CPUThrottled, CPUBound, QueueHidesLatency, BlockSizeLimited, RunnerDisturbs, ToolErrors, Overloaded,
+	UnsafeConfiguration, BackgroundIO, NoisyNeighbour, Throttled, CPUThrottled, CPUBound, QueueHidesLatency, BlockSizeLimited, RunnerDisturbs, ToolErrors, Overloaded, MayIgnoreFlushes, FlushesUnproven,
 }
 
 // Facts are what is judged.
@@ -90,7 +92,7 @@ type check func(f *Facts) []result.Verdict
 // a cause comes before the one that sees only its effect.
 var chain = []check{
 	memoryBacked, cachedBelow, thinReads, dataReduced, fromMemory, drained, directIOFallback, impossible, aboveLink, leftInMemory, readBack, unsafe,
-	toolErrors, overloaded, throttled, cpuThrottled, cpuBound, queueHidesLatency, blockSizeLimited, smallBlocks, backgroundIO, noisyNeighbour,
+	toolErrors, overloaded, ladder, throttled, cpuThrottled, cpuBound, queueHidesLatency, blockSizeLimited, smallBlocks, backgroundIO, noisyNeighbour,
 	workingSet, noDeviceEvidence, runnerDisturbs,
 }
 

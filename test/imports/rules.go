@@ -87,7 +87,7 @@ var Rules = []Rule{
 		Foreign: append([]string{"github.com/moby/sys/mountinfo"}, system...),
 		Bare:    true,
 	},
-	{Path: "internal/workload/engines", Own: []string{"internal/suggest", "internal/trial", "internal/workload", "internal/workload/bonnie", "internal/workload/bandwidth", "internal/workload/filesync", "internal/workload/fio", "internal/workload/iozone", "internal/workload/postmark"}, Bare: true},
+	{Path: "internal/workload/engines", Own: []string{"internal/suggest", "internal/trial", "internal/workload", "internal/workload/bonnie", "internal/workload/bandwidth", "internal/workload/filesync", "internal/workload/fio", "internal/workload/flushladder", "internal/workload/iozone", "internal/workload/postmark"}, Bare: true},
 	{
 		Path:    "internal/workload/postmark",
 		Own:     []string{"internal/workload", "internal/workload/native", "internal/suggest", "internal/trial", "internal/result", "internal/histogram"},
@@ -97,6 +97,12 @@ var Rules = []Rule{
 	{
 		Path:    "internal/workload/bandwidth",
 		Own:     []string{"internal/workload", "internal/workload/native", "internal/workload/tool", "internal/device", "internal/suggest", "internal/trial", "internal/result", "internal/histogram"},
+		Foreign: system,
+		Bare:    true,
+	},
+	{
+		Path:    "internal/workload/flushladder",
+		Own:     []string{"internal/workload", "internal/workload/native", "internal/trial", "internal/result", "internal/histogram"},
 		Foreign: system,
 		Bare:    true,
 	},

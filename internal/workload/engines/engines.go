@@ -17,6 +17,7 @@ import (
 	"storagebench.io/storagebench/internal/workload/bonnie"
 	"storagebench.io/storagebench/internal/workload/filesync"
 	"storagebench.io/storagebench/internal/workload/fio"
+	"storagebench.io/storagebench/internal/workload/flushladder"
 	"storagebench.io/storagebench/internal/workload/iozone"
 	"storagebench.io/storagebench/internal/workload/postmark"
 )
@@ -33,6 +34,7 @@ func All() Registry {
 		bandwidth.Engine{},
 		bonnie.Engine{},
 		iozone.Engine{},
+		flushladder.Engine{},
 	)
 }
 

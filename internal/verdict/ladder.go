@@ -1,0 +1,86 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"storagebench.io/storagebench/internal/report"
+	"storagebench.io/storagebench/internal/result"
+)
+
+const (
+	// flatter than twice as long after all writes as after one block: no cache was written.
+	flatter = 2
+	// inOrder is how many of the pairs of a flush after most and one after least are in that order, at
+	// least, if the amount decides. Of 5 and 5 by chance alone: 0.4 %.
+	inOrder = 0.9
+	// turns a second of the fastest spinning disk, 15,000 a minute. With each it can write a block once.
+	turns = 15000.0 / 60
+	// onlyProof is what settles whether a disk honours flushes.
+	onlyProof = "Only a power cut proves it: see docs/how-to/cut-the-power.md."
+)
+
+// ladder judges the flushes of a flush ladder, from the strongest evidence to the weakest.
+func ladder(f *Facts) []result.Verdict {
+	if !f.has("ladder.growth") || len(f.dangers()) > 0 {
+		return nil // no ladder, or one of which UnsafeConfiguration tells the cause
+	}
+	if _, ok := result.InMemory(f.Target.Layers); ok {
+		return nil
+	}
+	of := func(name string, e result.Effect, sentence string, numbers ...number) []result.Verdict {
+		v := result.Verdict{Name: name, Effect: e, Sentence: sentence + ".", Settle: onlyProof, Evidence: evidence(numbers...)}
+		return direction{operations: slices.DeleteFunc(slices.Clone(f.operations()), func(op string) bool { return !isSync(op) })}.each(v)
+	}
+	leaves := result.Leaves(f.Target.Layers)
+	volatile := slices.DeleteFunc(slices.Clone(leaves), func(l result.Layer) bool { return l.WriteCache != "write back" })
+	growth, order := f.value("ladder.growth"), f.value("ladder.order")
+	flat := growth < flatter || order < inOrder
+	times := []number{
+		{"flush.after.least", result.Seconds, f.value("ladder.least")},
+		{"flush.after.most", result.Seconds, f.value("ladder.most")},
+		{"growth", result.Ratio, growth},
+		{"order", result.Ratio, order},
+	}
+	syncs, flushes := f.value("ladder.syncs"), f.value("device.flush.count")
+	switch {
+	case len(volatile) > 0 && f.has("device.flush.count") && syncs > 0 && flushes < syncs/2:
+		return of(MayIgnoreFlushes, result.Invalidates,
+			fmt.Sprintf("This storage may ignore flushes: of %s syncs only %s reached the disks as flushes, although %s has a volatile cache", report.Number(syncs), report.Number(flushes), volatile[0].ID),
+			number{"syncs", result.Count, syncs}, number{"flushes", result.Count, flushes})
+	case slices.ContainsFunc(leaves, spins) && f.value("fdatasync.rate") > 1.5*turns:
+		return of(MayIgnoreFlushes, result.Qualifies,
+			fmt.Sprintf("This disk may ignore flushes: one block was made durable %s times a second, and a spinning disk can write it %.0f times at most; its cache may survive a power cut", report.Number(f.value("fdatasync.rate")), turns),
+			number{"rate", result.PerSecond, f.value("fdatasync.rate")}, number{"turns", result.PerSecond, turns})
+	case flat && len(volatile) > 0:
+		return of(MayIgnoreFlushes, result.Qualifies,
+			fmt.Sprintf("This disk may ignore flushes: one takes %s after %s of writes and %s after one block; or its cache survives a power cut, or was written already", report.Seconds(f.value("ladder.most")), report.Bytes(f.value("ladder.most.bytes")), report.Seconds(f.value("ladder.least"))),
+			times...)
+	case len(leaves) == 0 || slices.ContainsFunc(leaves, hidden):
+		return of(FlushesUnproven, result.Qualifies, "Whether flushes reach the medium cannot be seen from here: "+where(leaves), times...)
+	case len(volatile) == 0:
+		return of(FlushesUnproven, result.Qualifies, "The disks claim to have no volatile cache, so that the kernel sends no flush; whether that is true cannot be seen from here", times...)
+	default:
+		return nil
+	}
+}
+
+// spins reports whether a disk is a spinning one. What a virtual machine, a RAID controller or a
+// network shows as one proves nothing.
+func spins(l result.Layer) bool {
+	return l.Kind == result.DiskLayer && l.Rotational != nil && *l.Rotational && l.Type == "sata" && l.Note == ""
+}
+
+// hidden reports whether the disks of a layer are on another machine, or below a virtual one.
+func hidden(l result.Layer) bool {
+	return l.Kind == result.RemoteLayer || l.Kind == result.UnknownLayer || strings.Contains(l.Note, "cannot be seen")
+}
+
+// where says what hides the disks.
+func where(leaves []result.Layer) string {
+	if i := slices.IndexFunc(leaves, hidden); i >= 0 {
+		return strings.TrimSpace(leaves[i].ID + " (" + leaves[i].Type + ") hides its caches")
+	}
+	return "no disk is known below the target"
+}

@@ -1,0 +1,52 @@
+//go:build system
+
+package flushladder
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"storagebench.io/storagebench/internal/device/devicetest"
+	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload"
+)
+
+const quick = `{"size":"64Mi","operations":20,"repeats":6}`
+
+// A loop device without direct I/O is a disk with a volatile cache, the page cache of its file. Told to
+// flush, it writes that to the disk below; if the file is in memory there is nothing that could be
+// written, which is what a disk that ignores flushes looks like.
+func TestAFlushOfACacheTakesLongerTheMoreThereIsAndOneOfNothingDoesNot(t *testing.T) {
+	honest := devicetest.Loop(t, 128<<20)
+	m := measureOnce(t, onDevice(t, honest))
+	onDisk := m.Metrics["ladder.most"].Value
+	if growth, order := m.Metrics["ladder.growth"].Value, m.Metrics["ladder.order"].Value; growth < 2 || order < 0.9 {
+		t.Errorf("on a disk: %v times as long, in order %v", growth, order)
+	}
+	if notes := strings.Join(m.Notes, " "); !strings.Contains(notes, "consistent with a disk") {
+		t.Errorf("the notes are %s", notes)
+	}
+
+	memory := t.TempDir()
+	devicetest.Mount(t, memory, "tmpfs", "tmpfs")
+	file := filepath.Join(memory, "disk.img")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(file, 128<<20); err != nil {
+		t.Fatal(err)
+	}
+	m = measureOnce(t, onDevice(t, devicetest.Attach(t, file)))
+	if inMemory := m.Metrics["ladder.most"].Value; inMemory > onDisk/4 {
+		t.Errorf("a flush of all takes %v s in memory, and %v s on a disk", inMemory, onDisk)
+	}
+}
+
+func onDevice(t *testing.T, device string) workload.Env {
+	t.Helper()
+	env := newEnv(t, "", quick)
+	env.Device, env.Target.Mode = device, trial.Block
+	return env
+}
