@@ -270,13 +270,37 @@ const (
 
 // Trials says how often a workload is repeated, and in which order.
 type Trials struct {
-	// min is the number of trials of each workload on each target and node. The
-	// interval of a median at 95 % needs at least 6. Default: 6.
+	// min is the number of trials of each workload (with each variant) on each target and node.
+	// Without max, halfWidth and budget it is the exact number. The interval of a median at 95 %
+	// needs at least 6; a comparison of two variants needs 6 blocks of two repeats, and one or two
+	// more for every doubling of the rows. Default: as many as that takes; plan shows it.
 	// +optional
-	// +kubebuilder:default=6
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	Min int32 `json:"min,omitempty"`
+
+	// max is the highest number of trials: from min on, a workload is measured no more when
+	// halfWidth is reached or the budget is spent, never because a difference seems
+	// significant. Default: min; with halfWidth or budget 30, or min if that is more.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	Max int32 `json:"max,omitempty"`
+
+	// halfWidth is how narrow an interval is to be, as a share of the median: 5% for ±5 %. It
+	// is about the rate of each workload's first operation; where variants are compared, about
+	// the difference between them, judged by the spread of equal trials alone. Default: 5%, if
+	// max is more than min.
+	// +optional
+	// +kubebuilder:validation:MaxLength=8
+	// +kubebuilder:validation:Pattern=`^[0-9]+([.][0-9]+)?%$`
+	HalfWidth string `json:"halfWidth,omitempty"`
+
+	// budget is how long the trials of the run may take in all. Each worker has an equal share.
+	// It runs the minimum in any case, and spends the rest on the workload whose interval is
+	// widest for its cost. Default: none; timeout ends the run.
+	// +optional
+	Budget *metav1.Duration `json:"budget,omitempty"`
 
 	// order of the trials. Interleaved: every workload once, then every workload again, with
 	// the variants of a workload side by side in blocks of two repeats, the first in a random

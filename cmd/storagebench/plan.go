@@ -116,14 +116,20 @@ type planDocument struct {
 	Benchmark string `json:"benchmark"`
 	// Order of the trials. Its random choices are those of this outline: each run has its own
 	// seed.
-	Order     string           `json:"order"`
+	Order string `json:"order"`
+	// Stop is the rule by which a worker may run fewer trials; absent: it runs all of them.
+	Stop *trial.Stop `json:"stop,omitempty"`
+	// Advice says which questions so many trials cannot answer.
+	Advice    []string         `json:"advice,omitempty"`
 	Trials    []plannedTrial   `json:"trials"`
 	Workers   []plannedWorker  `json:"workers"`
 	Settings  []plannedVariant `json:"settings,omitempty"`
 	Workloads []plannedWork    `json:"workloads"`
 	// AssumedRate is what estimates assume that the storage writes, in bytes per second.
 	AssumedRate uint64 `json:"assumedRate"`
-	// Seconds and Bytes of all workers, one after the other.
+	// LeastSeconds is how long the trials take that run in any case, if the plan may stop early.
+	LeastSeconds float64 `json:"leastSeconds,omitempty"`
+	// Seconds and Bytes of all workers, one after the other, if they run all trials.
 	Seconds float64 `json:"seconds"`
 	Bytes   uint64  `json:"bytesWritten"`
 	plannedBounds
@@ -207,7 +213,7 @@ func outline(ctx context.Context, f planFlags) (*planDocument, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &planDocument{Benchmark: b.Namespace + "/" + b.Name, Order: p.Order, AssumedRate: sizes["rate"]}
+	d := &planDocument{Benchmark: b.Namespace + "/" + b.Name, Order: p.Order, Stop: p.Stop, Advice: plan.Advice(p), AssumedRate: sizes["rate"]}
 	for _, t := range p.Trials {
 		d.Trials = append(d.Trials, plannedTrial{t.ID, t.Workload, t.Variant, t.Block})
 	}
@@ -267,11 +273,18 @@ func (d *planDocument) total(nodes int, timeout time.Duration) {
 	for _, w := range d.Workloads {
 		d.Bytes = workload.Sum(d.Bytes, workload.Product(uint64(nodes), workload.Sum(w.Prepares, workload.Product(w.Writes, uint64(w.Trials)))))
 		d.Seconds += float64(nodes) * (float64(w.Prepares)/float64(d.AssumedRate) + float64(w.Trials)*(w.Seconds+settle))
+		if d.Stop != nil {
+			d.LeastSeconds += float64(nodes) * (float64(w.Prepares)/float64(d.AssumedRate) + float64(w.Trials)*float64(d.Stop.Min)/float64(d.Stop.Max)*(w.Seconds+settle))
+		}
 		d.SecondsAtLeast = d.SecondsAtLeast || w.SecondsAtLeast
 		d.BytesAtLeast, d.BytesEstimated = d.BytesAtLeast || w.BytesAtLeast, d.BytesEstimated || w.BytesEstimated
 	}
 	d.TimeoutSeconds = timeout.Seconds()
-	d.TooLong = timeout > 0 && d.Seconds > d.TimeoutSeconds
+	least := d.Seconds
+	if d.Stop != nil {
+		least = d.LeastSeconds
+	}
+	d.TooLong = timeout > 0 && least > d.TimeoutSeconds
 }
 
 func planned(o workload.Outline, w trial.Workload, target trial.Target, place workload.Place, rate uint64) plannedWork {

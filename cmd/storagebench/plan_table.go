@@ -53,17 +53,42 @@ func printPlanTable(w io.Writer, d *planDocument) error {
 			break
 		}
 	}
-	fmt.Fprintf(w, "\n%s, one after the other: %s. Each runs all %s.\n", suggest.Count(len(d.Workers), "worker"), strings.Join(names, ", "), suggest.Count(len(d.Trials), "trial"))
+	fmt.Fprintf(w, "\n%s, one after the other: %s. Each runs %s.\n", suggest.Count(len(d.Workers), "worker"), strings.Join(names, ", "), d.howMany())
+	d.explainStop(w)
 	fmt.Fprintf(w, "In all %s, and %s written.", d.timeText(d.Seconds), d.bytesText(d.Bytes))
 	if d.BytesEstimated || d.SecondsAtLeast {
 		fmt.Fprintf(w, " That assumes %s/s (--rate).", workload.Human(d.AssumedRate))
 	}
 	fmt.Fprintln(w)
+	for _, advice := range d.Advice {
+		fmt.Fprintf(w, "Too few to answer: %s.\n", advice)
+	}
 	if d.TooLong {
 		fmt.Fprintf(w, "That is more than spec.timeout, %s: raise it, or lower trials.min or the workloads' runtime.\n", seconds(d.TimeoutSeconds))
 	}
 	return nil
 }
+
+func (d *planDocument) howMany() string {
+	if d.Stop != nil {
+		return "at most " + suggest.Count(len(d.Trials), "trial")
+	}
+	return "all " + suggest.Count(len(d.Trials), "trial")
+}
+
+// explainStop says when a worker measures a workload no more.
+func (d *planDocument) explainStop(w io.Writer) {
+	if d.Stop == nil {
+		return
+	}
+	fmt.Fprintf(w, "A workload has %d to %d repeats: it is measured until its intervals are within ±%s", d.Stop.Min, d.Stop.Max, percent(d.Stop.HalfWidth))
+	if d.Stop.BudgetSeconds > 0 {
+		fmt.Fprintf(w, ", or the trials of the worker have taken %s", seconds(d.Stop.BudgetSeconds))
+	}
+	fmt.Fprintf(w, ". The least is %s; what follows is the most.\n", d.timeText(d.LeastSeconds))
+}
+
+func percent(ratio float64) string { return strconv.FormatFloat(100*ratio, 'g', 4, 64) + " %" }
 
 // states are those of the files, once each.
 func (p plannedWork) states() string {

@@ -47,6 +47,9 @@ func (p *progress) event(target string, e runner.Event) {
 		if e.Expected > 0 {
 			what += ", about " + e.Expected.Round(time.Second).String()
 		}
+	case runner.Enough:
+		p.done = e.Index
+		what += fmt.Sprintf(" after %d repeats", e.Trial.Repeat)
 	case runner.Measured, runner.Failed, runner.Reused, runner.Skipped:
 		p.done = e.Index
 	}

@@ -95,8 +95,12 @@ func runHere(ctx context.Context, f runFlags, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "run %s: %s on each of %s, results in %s\n",
-		r.plan.Run, suggest.Count(len(r.plan.Trials), "trial"), suggest.Count(len(r.plan.Workers), "target"), filepath.Join(r.out, filepath.FromSlash(r.plan.Keys().Prefix())))
+	most := ""
+	if r.plan.Stop != nil {
+		most = "at most "
+	}
+	fmt.Fprintf(stderr, "run %s: %s%s on each of %s, results in %s\n",
+		r.plan.Run, most, suggest.Count(len(r.plan.Trials), "trial"), suggest.Count(len(r.plan.Workers), "target"), filepath.Join(r.out, filepath.FromSlash(r.plan.Keys().Prefix())))
 	document, _, err := r.plan.Encode()
 	if err != nil {
 		return err

@@ -195,7 +195,7 @@ func (r *Reconciler) beginOn(ctx context.Context, p *pass, s *scene, a progress.
 		return err
 	}
 	if err := admission.Permitted(facts, r.Rules, s.plan.Plan, policy.Node{Name: self.Node, Labels: s.nodes[self.Node].Labels}); err != nil {
-		return r.endWorker(p, s, self.Name, 0, trial.AsFailure(err))
+		return r.endWorker(p, s, self.Name, results.Settled{Failure: trial.AsFailure(err)})
 	}
 	bucket, err := r.Results.Open(ctx, s.store)
 	if err != nil {
@@ -227,7 +227,7 @@ func (r *Reconciler) settle(ctx context.Context, p *pass, s *scene, a progress.A
 	}
 	override := &trial.Failure{Class: trial.Class(a.Reason), Message: a.Message}
 	if a.Verb == progress.Abandon {
-		return r.endWorker(p, s, a.Worker, 0, override)
+		return r.endWorker(p, s, a.Worker, results.Settled{Failure: override})
 	}
 	settled, err := r.Results.Settle(ctx, s.store, s.plan.Plan, self, s.seen[a.Worker].Receipt(s.plan.Plan, a.Worker))
 	if err != nil {
@@ -236,16 +236,16 @@ func (r *Reconciler) settle(ctx context.Context, p *pass, s *scene, a progress.A
 	if f := settled.Failure; f != nil && f.Class == reason.WorkerLost && a.Reason != "" {
 		settled.Failure = override
 	}
-	return r.endWorker(p, s, a.Worker, settled.Stored, settled.Failure)
+	return r.endWorker(p, s, a.Worker, settled)
 }
 
-func (r *Reconciler) endWorker(p *pass, s *scene, name string, stored int32, failure *trial.Failure) error {
+func (r *Reconciler) endWorker(p *pass, s *scene, name string, settled results.Settled) error {
 	for i, self := range s.plan.Workers {
 		if self.Name != name {
 			continue
 		}
-		end := status.End{Position: i, Worker: name, Node: self.Node, Stored: stored}
-		if failure != nil {
+		end := status.End{Position: i, Worker: name, Node: self.Node, Stored: settled.Stored, Spared: settled.Spared}
+		if failure := settled.Failure; failure != nil {
 			end.Reason, end.Message = string(failure.Class), failure.Error()
 		}
 		status.EndWorker(p.Status.Run, end)

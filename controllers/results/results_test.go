@@ -255,3 +255,36 @@ func TestTheStoreIsAskedNowAndThenHowFarAWorkerIs(t *testing.T) {
 		t.Errorf("%d are remembered", len(c.at))
 	}
 }
+
+// A worker with fewer trials than planned has ended well only if the rule of the plan asks for no
+// more, by what is stored, whatever the worker says.
+func TestAWorkerNeedsNoMoreTrialsOnlyIfThePlanSaysSo(t *testing.T) {
+	stopping := *plan
+	stopping.Stop = &trial.Stop{Min: 6, Max: 12, HalfWidth: 0.05}
+	stopping.Trials = nil
+	for i := 1; i <= 12; i++ {
+		stopping.Trials = append(stopping.Trials, trial.Trial{ID: fmt.Sprintf("w-%d", i), Workload: "w", Repeat: i})
+	}
+	for name, c := range map[string]struct {
+		spread float64
+		spared int32
+		lost   bool
+	}{"narrow": {0, 6, false}, "wide": {0.5, 0, true}} {
+		t.Run(name, func(t *testing.T) {
+			b := newBucket(t)
+			s := result.NewWorkerSummary(&stopping, self)
+			s.Stopped = []result.Stopped{{Cell: trial.Cell{Workload: "w"}, Repeats: 6, Reason: result.StopHalfWidth}}
+			for i, x := range stopping.Trials[:6] {
+				s.Trials = append(s.Trials, result.TrialSummary{
+					Trial: x, Outcome: result.Measured, Operations: []string{"read"},
+					Metrics: result.Metrics{"read.iops": {Unit: result.PerSecond, Value: 100 * (1 + c.spread*float64(i%2))}},
+				})
+			}
+			b.put(t, stopping.Keys().WorkerSummary(self.Name), s)
+			settled, err := settle(t.Context(), b, &stopping, self, nil)
+			if err != nil || settled.Stored != 6 || settled.Spared != c.spared || (settled.Failure != nil) != c.lost {
+				t.Errorf("got %+v, %v", settled, err)
+			}
+		})
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"storagebench.io/storagebench/controllers/stores"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/stats"
+	"storagebench.io/storagebench/internal/stopping"
 	"storagebench.io/storagebench/internal/store"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -20,6 +21,8 @@ import (
 // Settled is what is accepted of a worker.
 type Settled struct {
 	Stored int32
+	// Spared is how many of the planned trials the worker did not need.
+	Spared int32
 	// Failure is why it did not measure every trial, or nil.
 	Failure *trial.Failure
 }
@@ -31,6 +34,14 @@ func (r *Results) Settle(ctx context.Context, rs *v1alpha1.ResultStore, p *trial
 	if err != nil {
 		return Settled{}, err
 	}
+	settled, err := settle(ctx, bucket, p, self, receipt)
+	if err != nil {
+		return Settled{}, unstored(rs, err)
+	}
+	return settled, nil
+}
+
+func settle(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self trial.Worker, receipt *trial.Receipt) (Settled, error) {
 	digest := ""
 	if receipt != nil {
 		digest = receipt.SummaryDigest
@@ -42,7 +53,7 @@ func (r *Results) Settle(ctx context.Context, rs *v1alpha1.ResultStore, p *trial
 		summary.Failure = rejected.failure(self)
 	}
 	if err != nil {
-		return Settled{}, unstored(rs, err)
+		return Settled{}, err
 	}
 	if summary == nil {
 		// Whatever is uploaded after this comes too late.
@@ -54,16 +65,23 @@ func (r *Results) Settle(ctx context.Context, rs *v1alpha1.ResultStore, p *trial
 		// does not know why the run did not go on.
 		summary.Failure = receipt.Failure
 	}
+	complete := stopping.Complete(p, summary.Trials)
+	if summary.Stopped = nil; p.Stop != nil { // whatever the worker says
+		summary.Stopped = stopping.Decide(p, summary.Trials).Stopped
+	}
 	document, err := json.Marshal(summary)
 	if err != nil {
 		return Settled{}, fmt.Errorf("results: %w", err)
 	}
 	if err := bucket.Put(ctx, p.Keys().Accepted(self.Name), document); err != nil {
-		return Settled{}, unstored(rs, err)
+		return Settled{}, err
 	}
 	out := Settled{Stored: int32(len(summary.Trials)), Failure: summary.Failure}
-	if out.Failure == nil && len(summary.Trials) < len(p.Trials) {
+	if out.Failure == nil && !complete {
 		out.Failure = lost(self, receipt)
+	}
+	if out.Failure == nil {
+		out.Spared = int32(len(p.Trials) - summary.Needed(p))
 	}
 	return out, nil
 }

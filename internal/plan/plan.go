@@ -75,9 +75,6 @@ func Build(in Input) (*trial.Plan, error) {
 	if p.Variants = in.Variants; len(p.Variants) != len(b.Spec.Variants) {
 		return nil, fmt.Errorf("plan: got permissions for %d of the spec's %d variants", len(p.Variants), len(b.Spec.Variants))
 	}
-	if cells := len(p.Cells()); cells*int(b.Spec.Trials.Min) > MaxTrials {
-		return nil, invalid("spec.trials.min", fmt.Sprintf("%d combinations of workload and variant × %d trials make %d trials per worker; the limit is %d", cells, b.Spec.Trials.Min, cells*int(b.Spec.Trials.Min), MaxTrials), "lower trials.min or split the benchmark")
-	}
 	if n := len(p.Targets) * len(in.Nodes); n > MaxWorkers {
 		return nil, invalid("spec.placement.nodes", fmt.Sprintf("%d targets × %d nodes make %d workers; the limit is %d", len(p.Targets), len(in.Nodes), n, MaxWorkers), "lower placement.nodes or split the benchmark")
 	}
@@ -87,20 +84,29 @@ func Build(in Input) (*trial.Plan, error) {
 	}
 	p.Compare = compare
 	p.Order, p.Seed = string(cmp.Or(b.Spec.Trials.Order, v1alpha1.OrderInterleaved)), seedOf(p)
-	p.Trials = order(p, int(b.Spec.Trials.Min))
+	if err := in.trials(p); err != nil {
+		return nil, err
+	}
 	for _, node := range in.Nodes {
 		for _, t := range p.Targets {
 			p.Workers = append(p.Workers, trial.Worker{Name: workerName(t.Name, node), Target: t.Name, Node: node})
 		}
 	}
+	if p.Stop != nil && len(p.Workers) > 0 {
+		p.Stop.BudgetSeconds /= float64(len(p.Workers))
+	}
 	return p, nil
 }
 
-// Duration is how long the trials of all workers measure, one after the other. Trials of unknown
-// duration count as none, and so does all that is done between two trials.
+// Duration is how long the trials of all workers measure, one after the other; of a plan that may
+// stop early, those that it has in any case. Trials of unknown duration count as none, and so does
+// all that is done between two trials.
 func Duration(p *trial.Plan, engines Checker) time.Duration {
 	var worker time.Duration
 	for _, t := range p.Trials {
+		if p.Stop != nil && t.Repeat > p.Stop.Min {
+			continue
+		}
 		if w, ok := p.Workload(t.Workload); ok {
 			worker += engines.Duration(w.Engine, w.Config)
 		}

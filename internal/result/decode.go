@@ -207,6 +207,8 @@ func (s *WorkerSummary) check() error {
 		return fmt.Errorf("it reports %d of %d planned trials (limit %d)", len(s.Trials), s.Planned, maxTrials)
 	case len(s.Attempts) > maxAttempts:
 		return fmt.Errorf("it has %d attempts, the limit is %d", len(s.Attempts), maxAttempts)
+	case len(s.Stopped) > maxTrials:
+		return fmt.Errorf("it has %d stopped workloads, the limit is %d", len(s.Stopped), maxTrials)
 	case len(s.Workloads) > maxTrials:
 		return fmt.Errorf("it has %d workloads, the limit is %d", len(s.Workloads), maxTrials)
 	}
@@ -222,6 +224,14 @@ func (s *WorkerSummary) check() error {
 		seen[t.ID] = true
 		if err := errors.Join(checkNames(t.ID, t.Workload, t.Variant), checkMeasured(t.Outcome, t.Attempt, t.Failure, t.Metrics, t.Operations, nil), checkPartSummaries(t.Parts), checkVerdicts(t.Verdicts), checkTunables(t.Tunables), t.Files.check()); err != nil {
 			return fmt.Errorf("trial %.64q: %w", t.ID, err)
+		}
+	}
+	for _, stopped := range s.Stopped {
+		if stopped.Reason != StopHalfWidth && stopped.Reason != StopBudget {
+			return fmt.Errorf("a workload was stopped for %.64q, expected %s or %s", stopped.Reason, StopHalfWidth, StopBudget)
+		}
+		if err := checkNames(stopped.Workload, stopped.Variant); err != nil {
+			return err
 		}
 	}
 	if err := s.checkParts(); err != nil {

@@ -102,11 +102,13 @@ type Trial struct {
 	Trial     trial.Trial     `json:"trial"`
 	Engine    string          `json:"engine"`
 	// Attempt is the number of the worker's Pod that ran the trial, from 1.
-	Attempt   int            `json:"attempt"`
-	StartedAt time.Time      `json:"startedAt"`
-	EndedAt   time.Time      `json:"endedAt"`
-	Outcome   Outcome        `json:"outcome"`
-	Failure   *trial.Failure `json:"failure,omitempty"`
+	Attempt   int       `json:"attempt"`
+	StartedAt time.Time `json:"startedAt"`
+	EndedAt   time.Time `json:"endedAt"`
+	// Seconds that the trial took in all, with what was done before it and after it.
+	Seconds float64        `json:"seconds,omitempty"`
+	Outcome Outcome        `json:"outcome"`
+	Failure *trial.Failure `json:"failure,omitempty"`
 	// Tunables that were set for the trial and restored after it.
 	Tunables []Tunable `json:"tunables,omitempty"`
 	// Samples is what was read every second, or more often, while the trial ran, as a
@@ -228,21 +230,52 @@ type Object struct {
 
 // WorkerSummary holds the folded trials of a worker: workers/<worker>/summary.json.
 type WorkerSummary struct {
-	Schema      string          `json:"schema"`
-	Benchmark   trial.Benchmark `json:"benchmark"`
-	Run         string          `json:"run"`
-	Worker      trial.Worker    `json:"worker"`
-	Planned     int             `json:"planned"`
-	Trials      []TrialSummary  `json:"trials"`
-	Workloads   []WorkloadPool  `json:"workloads"`
-	Attempts    []Attempt       `json:"attempts"`
-	Environment *Environment    `json:"environment,omitempty"`
-	Failure     *trial.Failure  `json:"failure,omitempty"`
+	Schema    string          `json:"schema"`
+	Benchmark trial.Benchmark `json:"benchmark"`
+	Run       string          `json:"run"`
+	Worker    trial.Worker    `json:"worker"`
+	Planned   int             `json:"planned"`
+	Trials    []TrialSummary  `json:"trials"`
+	// Stopped are the workloads that have fewer trials than planned because they need no more.
+	Stopped     []Stopped      `json:"stopped,omitempty"`
+	Workloads   []WorkloadPool `json:"workloads"`
+	Attempts    []Attempt      `json:"attempts"`
+	Environment *Environment   `json:"environment,omitempty"`
+	Failure     *trial.Failure `json:"failure,omitempty"`
+}
+
+// StopReason says why a workload is measured no more.
+type StopReason string
+
+// Reasons to stop before the last planned trial.
+const (
+	// StopHalfWidth: its intervals are as narrow as the spec asks for.
+	StopHalfWidth StopReason = "HalfWidth"
+	// StopBudget: the time for trials above their minimum is spent.
+	StopBudget StopReason = "Budget"
+)
+
+// Stopped is a workload, with each of its variants or one of them, that was measured no more after
+// so many repeats.
+type Stopped struct {
+	trial.Cell
+	Repeats int        `json:"repeats"`
+	Reason  StopReason `json:"reason"`
+}
+
+// Name of what was stopped: <workload>, or <workload>.<variant>.
+func (s Stopped) Name() string {
+	if s.Variant == "" {
+		return s.Workload
+	}
+	return s.Workload + "." + s.Variant
 }
 
 // TrialSummary is a trial's headline values, and where its document is.
 type TrialSummary struct {
 	trial.Trial
+	// Seconds as in the trial's document.
+	Seconds float64 `json:"seconds,omitempty"`
 	Outcome Outcome `json:"outcome"`
 	Attempt int     `json:"attempt"`
 	// StartedAt and EndedAt as in the trial's document; absent in summaries of older releases.
@@ -326,7 +359,9 @@ type Row struct {
 	Part string `json:"part,omitempty"`
 	Node string `json:"node"`
 	// N is the number of measured trials.
-	N       int                 `json:"n"`
+	N int `json:"n"`
+	// Stopped says why there are fewer than planned, if it was because there need be no more.
+	Stopped StopReason          `json:"stopped,omitempty"`
 	Metrics map[string]Estimate `json:"metrics"`
 	// Operations in the engine's order, or sorted by name.
 	Operations []string `json:"operations,omitempty"`

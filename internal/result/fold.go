@@ -31,11 +31,37 @@ func (s *WorkerSummary) Has(id string) bool {
 	return slices.ContainsFunc(s.Trials, func(t TrialSummary) bool { return t.ID == id })
 }
 
+// StopOf returns why a cell was measured no more before its last planned trial, or nothing.
+func (s *WorkerSummary) StopOf(cell trial.Cell) StopReason {
+	for _, stopped := range s.Stopped {
+		if stopped.Workload == cell.Workload && (stopped.Variant == "" || stopped.Variant == cell.Variant) {
+			return stopped.Reason
+		}
+	}
+	return ""
+}
+
+// Needed is how many of the planned trials the worker was to run: those that it did not need do not
+// count.
+func (s *WorkerSummary) Needed(p *trial.Plan) int {
+	needed := len(s.Trials)
+	done := make(map[string]bool, len(s.Trials))
+	for _, t := range s.Trials {
+		done[t.ID] = true
+	}
+	for _, t := range p.Trials {
+		if !done[t.ID] && s.StopOf(t.Cell()) == "" {
+			needed++
+		}
+	}
+	return needed
+}
+
 // Fold adds a trial, which must not have been added before. A failed trial is
 // listed, but its numbers do not count. Each trial adds only its headline values
 // to the summary; histograms are merged.
 func (s *WorkerSummary) Fold(d *Trial, object Object) {
-	t := TrialSummary{Trial: d.Trial, Outcome: d.Outcome, Attempt: d.Attempt, StartedAt: d.StartedAt, EndedAt: d.EndedAt, Object: object, Tunables: firstTunables(d.Tunables), Failure: d.Failure}
+	t := TrialSummary{Trial: d.Trial, Seconds: d.Seconds, Outcome: d.Outcome, Attempt: d.Attempt, StartedAt: d.StartedAt, EndedAt: d.EndedAt, Object: object, Tunables: firstTunables(d.Tunables), Failure: d.Failure}
 	if d.Outcome == Measured {
 		t.Metrics, t.Operations, t.Verdicts, t.Files = d.Metrics, d.Operations, d.Verdicts, files(d.Files, "")
 		if d.PartsOnly {

@@ -90,6 +90,9 @@ const (
 	Failed    Step = "failed"
 	Reused    Step = "stored before"
 	Skipped   Step = "skipped"
+	// Enough: the workload needs no more trials. Its Trial has no more than the cell, and the number
+	// of repeats that were needed.
+	Enough    Step = "needs no more trials"
 	Uploading Step = "uploading"
 )
 

@@ -13,6 +13,7 @@ import (
 	"storagebench.io/storagebench/internal/observe/blockio"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/runner/journal"
+	"storagebench.io/storagebench/internal/stopping"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload/apart"
 )
@@ -130,7 +131,7 @@ func (w *worker) measureAll(ctx context.Context, tuning *tuning) error {
 		return w.explain(ctx, err)
 	}
 	claimed := w.target.Mode == trial.Block && w.claimedBefore()
-	if len(w.summary.Trials) == len(w.Plan.Trials) && w.target.Mode == trial.Block && (w.target.Generated || !claimed) {
+	if stopping.Complete(w.Plan, w.summary.Trials) && w.target.Mode == trial.Block && (w.target.Generated || !claimed) {
 		return nil // on a file system, an earlier directory may have to be removed
 	}
 	target, err := openTarget(ctx, w.Plan, w.target, w.TargetPath, claimed)
@@ -166,7 +167,12 @@ func (w *worker) keepFiles(ctx context.Context) bool {
 	return stopped && w.target.Generated
 }
 
+// trials runs every trial that is left: those of the plan, or as many of them as its rule for
+// stopping asks for.
 func (w *worker) trials(ctx context.Context, target *target, tuning *tuning) error {
+	if w.Plan.Stop != nil {
+		return w.untilEnough(ctx, target, tuning)
+	}
 	for i, t := range w.Plan.Trials {
 		switch {
 		case w.summary.Has(t.ID):
@@ -176,17 +182,45 @@ func (w *worker) trials(ctx context.Context, target *target, tuning *tuning) err
 			w.report(Event{Step: Skipped, Trial: t, Index: i + 1})
 			continue
 		}
-		w.baseline(ctx)
-		document, more, err := w.trial(ctx, target, tuning, t, i+1)
-		if err != nil {
+		if err := w.oneTrial(ctx, target, tuning, t, i+1); err != nil {
 			return err
 		}
-		if err := w.saveTrial(ctx, document, more); err != nil {
+	}
+	return nil
+}
+
+// untilEnough runs trials as long as the rule for stopping asks for one.
+func (w *worker) untilEnough(ctx context.Context, target *target, tuning *tuning) error {
+	for i, t := range w.summary.Trials {
+		w.report(Event{Step: Reused, Trial: t.Trial, Index: i + 1})
+	}
+	for {
+		decision := stopping.Decide(w.Plan, w.summary.Trials)
+		w.summary.Stopped = decision.Stopped
+		if decision.Next == nil {
+			break
+		}
+		if err := w.oneTrial(ctx, target, tuning, *decision.Next, len(w.summary.Trials)+1); err != nil {
 			return err
 		}
-		if f := document.Failure; f != nil && f.Class == reason.TunablesNotRestored {
-			return f // the node is still changed, so nothing more is measured there
-		}
+	}
+	for _, s := range w.summary.Stopped {
+		w.report(Event{Step: Enough, Trial: trial.Trial{ID: s.Name(), Workload: s.Workload, Variant: s.Variant, Repeat: s.Repeats}, Index: len(w.summary.Trials)})
+	}
+	return nil
+}
+
+func (w *worker) oneTrial(ctx context.Context, target *target, tuning *tuning, t trial.Trial, index int) error {
+	w.baseline(ctx)
+	document, more, err := w.trial(ctx, target, tuning, t, index)
+	if err != nil {
+		return err
+	}
+	if err := w.saveTrial(ctx, document, more); err != nil {
+		return err
+	}
+	if f := document.Failure; f != nil && f.Class == reason.TunablesNotRestored {
+		return f // the node is still changed, so nothing more is measured there
 	}
 	return nil
 }
@@ -258,6 +292,9 @@ func (w *worker) explain(ctx context.Context, err error) error {
 		return err
 	}
 	done := fmt.Sprintf("%d of %d trials measured", len(w.summary.Trials), len(w.Plan.Trials))
+	if w.Plan.Stop != nil {
+		done = fmt.Sprintf("%d of at most %d trials measured", len(w.summary.Trials), len(w.Plan.Trials))
+	}
 	f := &trial.Failure{Class: reason.InternalError, Message: "the worker was stopped with " + done, Remedy: "start it again to continue after the last stored trial", Err: context.Cause(ctx)}
 	if errors.Is(context.Cause(ctx), errTimedOut) {
 		f = &trial.Failure{Class: reason.TimedOut, Field: "spec.timeout", Message: fmt.Sprintf("timed out after %s with %s", w.Timeout, done), Remedy: "raise it, or lower trials.min or the workloads' runtime", Err: errTimedOut}

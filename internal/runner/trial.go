@@ -50,6 +50,7 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 	}
 	defer func() { _ = os.RemoveAll(env.Scratch) }() // what stays goes with the Pod
 
+	began := w.Clock.Now()
 	d := &result.Trial{
 		Schema: result.TrialSchema, Benchmark: w.Plan.Benchmark, Run: w.Plan.Run, Worker: w.worker, Trial: t,
 		Engine: work.Engine, Attempt: w.attempt, StartedAt: w.Clock.Now(),
@@ -75,6 +76,7 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 		more.samples = seen.encode(d)
 		d.Verdicts = verdict.Judge(verdict.Of(d, w.summary.Environment))
 	}
+	d.Seconds = w.Clock.Now().Sub(began).Seconds()
 	d.Outcome = result.Measured
 	if err != nil {
 		d.Outcome, d.Failure = result.Failed, trial.AsFailure(err)

@@ -42,7 +42,9 @@ type Fold struct {
 
 // part is what Fold keeps of a worker's summary.
 type part struct {
-	stored      int
+	stored int
+	// needed is how many trials were to be stored.
+	needed      int
 	rows        []result.Row
 	comparisons []compared
 	environment *result.Environment
@@ -69,7 +71,7 @@ func (f *Fold) Add(w *result.WorkerSummary) error {
 	if _, twice := f.parts[worker.Name]; twice {
 		return fmt.Errorf("stats: worker %s was already added", worker.Name)
 	}
-	p := part{stored: len(w.Trials), attempts: w.Attempts, failure: w.Failure, comparisons: comparisons(f.plan, worker, w)}
+	p := part{stored: len(w.Trials), needed: w.Needed(f.plan), attempts: w.Attempts, failure: w.Failure, comparisons: comparisons(f.plan, worker, w)}
 	for _, cell := range f.plan.Cells() {
 		for _, part := range partsOf(w, cell) {
 			row, ok := buildRow(worker, cell, part, w)
@@ -188,6 +190,7 @@ func (f *Fold) Finish(finishedAt time.Time) result.Summary {
 			continue
 		}
 		s.Stored += w.stored
+		s.Planned -= len(p.Trials) - w.needed
 		s.Environment[worker.Name] = w.environment
 		s.Attempts[worker.Name] = w.attempts
 		if w.failure != nil {
@@ -230,6 +233,7 @@ func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.Worke
 		Variant:    cell.Variant,
 		Part:       part,
 		Node:       worker.Node,
+		Stopped:    w.StopOf(cell),
 		Metrics:    map[string]result.Estimate{},
 		Histograms: result.Histograms{},
 	}

@@ -16,8 +16,9 @@ type End struct {
 	// Position of the worker in the plan.
 	Position     int
 	Worker, Node string
-	// Stored is the number of its trials in the result store.
-	Stored int32
+	// Stored is the number of its trials in the result store, and Spared of those that it did not
+	// need.
+	Stored, Spared int32
 	// Reason is empty if the worker measured every trial.
 	Reason, Message string
 }
@@ -32,6 +33,7 @@ func EndWorker(run *v1alpha1.RunStatus, e End) {
 	run.Ended = ended.With(e.Position).String()
 	SetCurrent(run, "", "")
 	run.TrialsStored += e.Stored
+	run.TrialsPlanned -= e.Spared
 	if e.Reason == "" {
 		run.WorkersDone++
 	} else {

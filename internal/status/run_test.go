@@ -219,3 +219,16 @@ func TestTheTimeInWhichARunIsActiveAddsUp(t *testing.T) {
 		}
 	}
 }
+
+func TestTrialsThatAreNotNeededAreNotPlanned(t *testing.T) {
+	run := &v1alpha1.RunStatus{WorkersTotal: 2, TrialsPlanned: 60}
+	EndWorker(run, End{Position: 0, Worker: "a.n", Stored: 18, Spared: 12})
+	if run.TrialsPlanned != 48 || run.Progress != "18/48" {
+		t.Errorf("%d planned, progress %s", run.TrialsPlanned, run.Progress)
+	}
+	EndWorker(run, End{Position: 0, Worker: "a.n", Stored: 18, Spared: 12}) // the same again
+	EndWorker(run, End{Position: 1, Worker: "b.n", Stored: 30})
+	if run.Progress != "48/48" || run.WorkersDone != 2 {
+		t.Errorf("progress %s, %d workers done", run.Progress, run.WorkersDone)
+	}
+}

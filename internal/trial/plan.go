@@ -30,7 +30,10 @@ type Plan struct {
 	// only had the first.
 	Order string `json:"order,omitempty"`
 	// Seed that the order was drawn with; another run has another one.
-	Seed   uint64  `json:"seed,omitempty"`
+	Seed uint64 `json:"seed,omitempty"`
+	// Stop says when a worker measures a workload no more before it has run all Trials; absent:
+	// it runs all of them.
+	Stop   *Stop   `json:"stop,omitempty"`
 	Trials []Trial `json:"trials"`
 	// Workers in the order in which they run.
 	Workers []Worker `json:"workers"`
@@ -159,6 +162,20 @@ func (p *Plan) Worker(name string) (Worker, Target, error) {
 		return w, Target{}, fmt.Errorf("plan: target %s of worker %s is not in the plan", w.Target, name)
 	}
 	return Worker{}, Target{}, fmt.Errorf("plan: worker %q is not in the plan", name)
+}
+
+// Stop is the rule by which a worker runs fewer trials than the plan has. It depends on nothing but
+// the trials that are stored, so that whoever knows those knows which are left.
+type Stop struct {
+	// Min is the number of repeats that each workload has in any case, and Max the number that
+	// the plan has trials for.
+	Min int `json:"min"`
+	Max int `json:"max"`
+	// HalfWidth is the half-width of an interval, as a share of the median, at which it is narrow
+	// enough: 0.05 is ±5 %.
+	HalfWidth float64 `json:"halfWidth"`
+	// BudgetSeconds is the worker's share of the run's time; 0: no limit.
+	BudgetSeconds float64 `json:"budgetSeconds,omitempty"`
 }
 
 // Workload returns the workload of that name.

@@ -41,11 +41,12 @@ var Rules = []Rule{
 	{Path: "internal/suggest", Pure: true, Bare: true}, // did you mean
 
 	// The pure middle.
-	{Path: "internal/plan", Own: []string{"api/v1alpha1", "internal/result", "internal/suggest", "internal/trial"}, Foreign: kubernetesTypes, Pure: true},
+	{Path: "internal/plan", Own: []string{"api/v1alpha1", "internal/result", "internal/stats", "internal/suggest", "internal/trial"}, Foreign: kubernetesTypes, Pure: true},
 	{Path: "internal/policy", Own: []string{"api/v1alpha1", "internal/trial"}, Foreign: kubernetesTypes, Pure: true},
 	{Path: "internal/jobspec", Own: []string{"internal/trial"}, Foreign: kubernetesTypes, Pure: true},
 	{Path: "internal/progress", Pure: true, Bare: true},
 	{Path: "internal/stats", Own: []string{"internal/trial", "internal/result", "internal/report", "internal/histogram"}, Foreign: []string{"gonum.org/v1/gonum/stat"}, Pure: true, Bare: true},
+	{Path: "internal/stopping", Own: []string{"internal/report", "internal/trial", "internal/result", "internal/stats"}, Pure: true, Bare: true},
 	{Path: "internal/verdict", Own: []string{"internal/report", "internal/result"}, Pure: true, Bare: true},
 	{Path: "internal/report", Own: []string{"internal/result", "internal/trial"}, Pure: true, Bare: true},
 	{Path: "internal/report/page", Own: []string{"internal/histogram", "internal/report", "internal/result", "internal/trial"}, Pure: true, Bare: true},
@@ -135,7 +136,7 @@ var Rules = []Rule{
 	{Path: "internal/runner/journal", Own: []string{"internal/tunable", "internal/trial"}, Foreign: system, Bare: true},
 	{
 		Path:    "internal/runner",
-		Own:     []string{"internal/workload", "internal/workload/apart", "internal/nofollow", "internal/device", "internal/environment", "internal/observe", "internal/observe/blockio", "internal/samples", "internal/samples/codec", "internal/tunable", "internal/runner/journal", "internal/store", "internal/store/dir", "internal/trial", "internal/result", "internal/verdict"},
+		Own:     []string{"internal/workload", "internal/workload/apart", "internal/nofollow", "internal/device", "internal/environment", "internal/observe", "internal/observe/blockio", "internal/samples", "internal/samples/codec", "internal/tunable", "internal/runner/journal", "internal/stopping", "internal/store", "internal/store/dir", "internal/trial", "internal/result", "internal/verdict"},
 		Foreign: append([]string{"github.com/cenkalti/backoff/v5", "github.com/klauspost/compress/zstd"}, system...),
 		Bare:    true,
 	},
@@ -174,7 +175,7 @@ var Rules = []Rule{
 	},
 	{
 		Path:    "controllers/results",
-		Own:     []string{"api/v1alpha1", "controllers/stores", "internal/result", "internal/stats", "internal/status", "internal/store", "internal/trial"},
+		Own:     []string{"api/v1alpha1", "controllers/stores", "internal/result", "internal/stats", "internal/status", "internal/stopping", "internal/store", "internal/trial"},
 		Foreign: controllerFramework,
 	},
 	{

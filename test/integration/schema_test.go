@@ -63,8 +63,7 @@ targets:
     size: 10Gi
     volumeMode: Filesystem
 timeout: 2h
-trials:
-  min: 6
+trials: {}
 workloads:
 - fio:
     files: Auto

@@ -1,0 +1,139 @@
+package plan
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// planOf builds the plan of a benchmark with these trials, on two nodes and two targets.
+func planOf(t *testing.T, trials v1alpha1.Trials, variants ...string) (*trial.Plan, error) {
+	t.Helper()
+	b := benchmark(func(b *v1alpha1.StorageBenchmark) { b.Spec.Trials = trials })
+	in := Input{Benchmark: b, Run: "g3-x", Nodes: []string{"a", "b"}, Engines: checker{}}
+	for _, v := range variants {
+		b.Spec.Variants = append(b.Spec.Variants, v1alpha1.Variant{Name: v})
+		in.Variants = append(in.Variants, trial.Variant{Name: v})
+	}
+	return Build(in)
+}
+
+func TestHowManyTrialsThereAre(t *testing.T) {
+	for name, c := range map[string]struct {
+		trials   v1alpha1.Trials
+		variants []string
+		want     int // repeats
+		stop     *trial.Stop
+	}{
+		"min is the exact number":             {trials: v1alpha1.Trials{Min: 6}, want: 6},
+		"any number":                          {trials: v1alpha1.Trials{Min: 2}, want: 2},
+		"the planner's, for a median":         {want: 6},
+		"one variant is compared with none":   {variants: []string{"a"}, want: 6},
+		"for 8 differences, 9 blocks":         {variants: []string{"a", "b"}, want: 18},
+		"in random order, 9 blocks of one":    {trials: v1alpha1.Trials{Order: v1alpha1.OrderRandom}, variants: []string{"a", "b"}, want: 9},
+		"in sequence nothing can be compared": {trials: v1alpha1.Trials{Order: v1alpha1.OrderSequential}, variants: []string{"a", "b"}, want: 6},
+		"a max alone":                         {trials: v1alpha1.Trials{Max: 20}, want: 20, stop: &trial.Stop{Min: 6, Max: 20, HalfWidth: 0.05}},
+		"a max below what would answer":       {trials: v1alpha1.Trials{Max: 4}, want: 4, stop: &trial.Stop{Min: 4, Max: 4, HalfWidth: 0.05}},
+		"a half-width alone":                  {trials: v1alpha1.Trials{HalfWidth: "2.5%"}, want: 30, stop: &trial.Stop{Min: 6, Max: 30, HalfWidth: 0.025}},
+		"a min above the planner's max":       {trials: v1alpha1.Trials{Min: 40, HalfWidth: "1%"}, want: 40, stop: &trial.Stop{Min: 40, Max: 40, HalfWidth: 0.01}},
+		"a budget is shared by 4 workers": {
+			trials: v1alpha1.Trials{Min: 6, Max: 12, Budget: &metav1.Duration{Duration: 20 * time.Minute}}, want: 12,
+			stop: &trial.Stop{Min: 6, Max: 12, HalfWidth: 0.05, BudgetSeconds: 300},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := planOf(t, c.trials, c.variants...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := len(p.Trials) / len(p.Cells()); got != c.want {
+				t.Errorf("%d repeats, want %d", got, c.want)
+			}
+			if diff := cmp.Diff(c.stop, p.Stop); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTrialsThatContradictThemselvesAreRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		trials v1alpha1.Trials
+		want   string // the field, then a word of the message
+	}{
+		"max below min":           {v1alpha1.Trials{Min: 6, Max: 5}, "spec.trials.max: it is 5"},
+		"a width of nothing":      {v1alpha1.Trials{HalfWidth: "0%"}, "spec.trials.halfWidth: 0% is not between"},
+		"a width of everything":   {v1alpha1.Trials{HalfWidth: "51%"}, "spec.trials.halfWidth: 51% is not between"},
+		"a width without percent": {v1alpha1.Trials{HalfWidth: "0.05"}, "spec.trials.halfWidth: \"0.05\" has no percent sign"},
+		"a budget of nothing":     {v1alpha1.Trials{Budget: &metav1.Duration{}}, "spec.trials.budget: 0s is no time"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := planOf(t, c.trials)
+			failure, ok := errors.AsType[*trial.Failure](err)
+			if !ok || !strings.HasPrefix(err.Error(), c.want) || failure.Remedy == "" {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	b := benchmark(func(b *v1alpha1.StorageBenchmark) { b.Spec.Trials = v1alpha1.Trials{Min: 1, Max: 100} })
+	for _, w := range []string{"a", "b", "c", "d"} {
+		b.Spec.Workloads = append(b.Spec.Workloads, v1alpha1.Workload{Name: w, Fio: b.Spec.Workloads[0].Fio})
+	}
+	if _, err := build(b); err == nil || !strings.HasPrefix(err.Error(), "spec.trials.max: 6 combinations") {
+		t.Errorf("600 trials a worker: %v", err)
+	}
+	b.Spec.Trials = v1alpha1.Trials{HalfWidth: "5%"} // the planner's own max is no reason to refuse
+	for i := range 14 {
+		b.Spec.Workloads = append(b.Spec.Workloads, v1alpha1.Workload{Name: "w" + string(rune('a'+i)), Fio: b.Spec.Workloads[0].Fio})
+	}
+	p, err := build(b)
+	if err != nil || len(p.Trials) > MaxTrials || p.Stop.Max != 24 {
+		t.Errorf("with 20 workloads: %v", err)
+	}
+}
+
+func TestADurationIsThatOfTheTrialsThatAreRunInAnyCase(t *testing.T) {
+	p, err := planOf(t, v1alpha1.Trials{Min: 3, Max: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := Duration(p, checker{}), 3*2*4*time.Minute; got != want { // repeats × workloads × workers
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestAdviceSaysWhatTooFewTrialsCannotAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		trials   v1alpha1.Trials
+		variants []string
+		want     string
+	}{
+		"a median without an interval":  {v1alpha1.Trials{Min: 5}, nil, "set trials.min to 6"},
+		"enough for a median":           {v1alpha1.Trials{Min: 6}, nil, ""},
+		"too few blocks":                {v1alpha1.Trials{Min: 6}, []string{"a", "b"}, "3 blocks cannot tell any of 8 differences from none with 95 % confidence: set trials.min to 18"},
+		"half a block does not count":   {v1alpha1.Trials{Min: 17}, []string{"a", "b"}, "8 blocks"},
+		"as many as the planner wants":  {v1alpha1.Trials{}, []string{"a", "b"}, ""},
+		"too few blocks of one":         {v1alpha1.Trials{Min: 8, Order: v1alpha1.OrderRandom}, []string{"a", "b"}, "set trials.min to 9"},
+		"an order that cannot be used":  {v1alpha1.Trials{Min: 30, Order: v1alpha1.OrderSequential}, []string{"a", "b"}, "use Interleaved"},
+		"one variant needs no blocks":   {v1alpha1.Trials{Min: 6}, []string{"a"}, ""},
+		"up to max there may be enough": {v1alpha1.Trials{Min: 6, Max: 18}, []string{"a", "b"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := planOf(t, c.trials, c.variants...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := strings.Join(Advice(p), "\n")
+			if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}

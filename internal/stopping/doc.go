@@ -1,0 +1,16 @@
+// Package stopping decides which trial a worker runs next, and when it needs no more. It is pure:
+// what goes in is the plan and the trials that are stored, and nothing else. So a worker that
+// was killed goes on as if it had not been, and the operator, which reads the same trials,
+// knows whether a worker that ended had any left to run.
+//
+//  1. Trials belong to groups: a workload with all of its variants, which are compared and so
+//     are measured equally often; or, if their order is not random, with one.
+//  2. Every group has its minimum of repeats, in the plan's order. After that, it goes on in
+//     steps: a block of what is compared, or three trials, since the ranks of a median's interval
+//     keep what they promise if they are looked at no more often.
+//  3. After each step, a group ends when its intervals are narrow enough. What is compared is
+//     judged by the spread of equal trials alone, which sees no difference between variants:
+//     stopping because one seems significant would find differences where there are none.
+//  4. If there is a budget, the next step is for the group whose intervals are widest for what
+//     a step of it costs, and there is none that the budget does not cover.
+package stopping

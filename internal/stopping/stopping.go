@@ -1,0 +1,68 @@
+package stopping
+
+import (
+	"cmp"
+	"slices"
+
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// Decision is what a worker does next.
+type Decision struct {
+	// Next trial, or nil: none is left.
+	Next *trial.Trial
+	// Stopped are the groups that have ended before their last planned trial.
+	Stopped []result.Stopped
+}
+
+// Complete reports whether the worker whose trials these are had none left to run.
+func Complete(p *trial.Plan, done []result.TrialSummary) bool {
+	if p.Stop == nil {
+		return len(done) >= len(p.Trials)
+	}
+	return Decide(p, done).Next == nil
+}
+
+// Decide returns the next trial of a worker that has stored these, of a plan with a rule for
+// stopping. A cell of which a trial has failed is not measured any more.
+func Decide(p *trial.Plan, done []result.TrialSummary) Decision {
+	stored := make(map[string]*result.TrialSummary, len(done))
+	spent := 0.0
+	for i := range done {
+		stored[done[i].ID] = &done[i]
+		spent += done[i].Seconds
+	}
+	var d Decision
+	var open []*group
+	for _, g := range groups(p, stored) {
+		g.look(p.Stop)
+		switch {
+		case g.next == nil || g.enough && len(g.failed) > 0:
+		case g.enough:
+			d.Stopped = append(d.Stopped, g.stopped(result.StopHalfWidth))
+		case g.measured >= p.Stop.Min && !g.begun() && p.Stop.BudgetSeconds > 0 && spent+g.stepCost() > p.Stop.BudgetSeconds:
+			d.Stopped = append(d.Stopped, g.stopped(result.StopBudget))
+		default:
+			open = append(open, g)
+		}
+	}
+	if len(open) == 0 {
+		return d
+	}
+	d.Next = choose(open, p.Stop).next
+	return d
+}
+
+// choose returns the group to go on with: one whose step has begun, since what is compared must
+// not be torn apart; then the first that has not its minimum, in the plan's order; then, with a
+// budget, the most uncertain for its cost; without one, the first in the plan's order.
+func choose(open []*group, stop *trial.Stop) *group {
+	first := slices.MinFunc(open, func(a, b *group) int {
+		return cmp.Or(cmp.Compare(a.order(stop), b.order(stop)), cmp.Compare(a.place, b.place))
+	})
+	if first.order(stop) < later || stop.BudgetSeconds == 0 {
+		return first
+	}
+	return slices.MaxFunc(open, func(a, b *group) int { return cmp.Compare(a.score(stop), b.score(stop)) })
+}
