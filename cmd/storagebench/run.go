@@ -33,6 +33,8 @@ type runFlags struct {
 	out     string
 	output  string
 	runID   string
+	// observers is what observes the target: all, or basic.
+	observers string
 }
 
 func newRunCommand() *cobra.Command {
@@ -74,6 +76,7 @@ Exit codes: 0 every trial was measured, 1 something failed, 2 bad input.`,
 	flags.StringVar(&f.out, "out", "results", "directory for the results")
 	flags.StringVarP(&f.output, "output", "o", "table", "output format: table or json")
 	flags.StringVar(&f.runID, "run-id", "", "ID of the run; that of a stopped run continues it (default: the time)")
+	flags.StringVar(&f.observers, "observers", "all", "what observes the target's disks: all, or basic, without eBPF, which needs root")
 	return cmd
 }
 
@@ -85,6 +88,8 @@ type localRun struct {
 	out   string
 	// timeout of the whole run.
 	timeout time.Duration
+	// observeRequests with eBPF.
+	observeRequests bool
 }
 
 func runHere(ctx context.Context, f runFlags, stdout, stderr io.Writer) error {
@@ -126,6 +131,9 @@ func runHere(ctx context.Context, f runFlags, stdout, stderr io.Writer) error {
 }
 
 func prepareRun(ctx context.Context, f runFlags) (*localRun, error) {
+	if f.observers != "all" && f.observers != "basic" {
+		return nil, usage(fmt.Errorf("--observers must be all or basic, not %q", f.observers))
+	}
 	b, err := readBenchmark(ctx, f.file)
 	if err != nil {
 		return nil, err
@@ -161,7 +169,7 @@ func prepareRun(ctx context.Context, f runFlags) (*localRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &localRun{plan: p, paths: paths, store: store, out: out, timeout: b.Spec.Timeout.Duration}, nil
+	return &localRun{plan: p, paths: paths, store: store, out: out, timeout: b.Spec.Timeout.Duration, observeRequests: f.observers == "all"}, nil
 }
 
 func readBenchmark(ctx context.Context, file string) (*v1alpha1.StorageBenchmark, error) {
@@ -194,7 +202,7 @@ func (r *localRun) workers(ctx context.Context, stderr io.Writer) error {
 			Spool: filepath.Join(work, "spool"), Scratch: filepath.Join(work, "scratch"),
 			Journal: journal.DefaultDir,
 			Engines: apart.Engines{Finder: engines.All()}, Timeout: max(time.Second, time.Until(deadline)), Version: version(),
-			ObserveRequests: true, System: poolSystem(ctx, false), Clock: runner.SystemClock{}, Log: slog.New(progress.logHandler()),
+			ObserveRequests: r.observeRequests, System: poolSystem(ctx, false), Clock: runner.SystemClock{}, Log: slog.New(progress.logHandler()),
 			Progress: func(e runner.Event) { progress.event(w.Target, e) },
 		})
 		if receipt.Failure != nil && first == nil {

@@ -13,10 +13,12 @@ import (
 // openRequests begins to observe the requests of the target's disks, and records in the
 // environment what it cannot observe. The worker measures all the same. The caller calls close.
 func (w *worker) openRequests() (closeIt func()) {
+	observer := result.Observer{Name: result.RequestsObserver}
+	defer func() { w.summary.Environment.Observers = append(w.summary.Environment.Observers, observer) }()
 	if !w.ObserveRequests {
+		observer.Unseen = []string{"the requests of the target's disks: nobody asked for it"}
 		return func() {}
 	}
-	observer := result.Observer{Name: result.RequestsObserver}
 	var names []string
 	for _, d := range w.summary.Environment.Target.Devices {
 		names = append(names, d.Name)
@@ -34,7 +36,6 @@ func (w *worker) openRequests() (closeIt func()) {
 			}
 		}
 	}
-	w.summary.Environment.Observers = append(w.summary.Environment.Observers, observer)
 	return func() {
 		if w.requests != nil {
 			if err := w.requests.Close(); err != nil {

@@ -84,7 +84,7 @@ func explain(err error) error {
 	var verifier *ebpf.VerifierError
 	switch {
 	case errors.Is(err, os.ErrPermission):
-		return errors.New("no privilege to load eBPF programs: that needs root, or CAP_BPF and CAP_PERFMON, outside of user namespaces")
+		return errors.New("no privilege to load eBPF programs: that needs root, or CAP_BPF and CAP_PERFMON, outside of user namespaces, and a kernel that is not locked down")
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ebpf.ErrNotSupported), errors.Is(err, btf.ErrNotFound), errors.Is(err, btf.ErrNotSupported):
 		return fmt.Errorf("the kernel cannot do it (it needs Linux 5.11 or later with CONFIG_BPF_SYSCALL and CONFIG_DEBUG_INFO_BTF): %w", err)
 	case errors.As(err, &verifier) && len(verifier.Log) > 0:
