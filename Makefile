@@ -73,6 +73,26 @@ lint: ## Run golangci-lint
 build: ## Build bin/manager and bin/storagebench
 	@CGO_ENABLED=0 go build -trimpath -ldflags "-X main.linkedVersion=$$(hack/version)" -o bin/ ./cmd/...
 
+.PHONY: run
+run: install build ## Run the operator on this machine, against whatever kubectl talks to now (IMAGE= the workers' image)
+	@bin/manager --namespace=storagebench-system --worker-image=$(or $(IMAGE),$(error set IMAGE to the image of the workers)) --leader-elect=false --development
+
+.PHONY: install
+install: ## Install the CRDs alone, into whatever kubectl talks to now
+	@kubectl apply --server-side --force-conflicts -k config/crd
+
+.PHONY: uninstall
+uninstall: ## Remove the CRDs, and with them every benchmark
+	@kubectl delete --ignore-not-found -k config/crd
+
+.PHONY: docker-build
+docker-build: ## Build the image with docker (IMAGE= its name)
+	@docker build --build-arg VERSION="$$(hack/version)" -t $(or $(IMAGE),$(error set IMAGE to the name of the image)) .
+
+.PHONY: docker-push
+docker-push: ## Push the image with docker (IMAGE= its name)
+	@docker push $(or $(IMAGE),$(error set IMAGE to the name of the image))
+
 .PHONY: verify
 verify: ## Check everything that needs no cluster: generated files, lint, imports, scripts, chart
 	@hack/verify
