@@ -92,7 +92,7 @@ type check func(f *Facts) []result.Verdict
 // a cause comes before the one that sees only its effect.
 var chain = []check{
 	memoryBacked, cachedBelow, thinReads, dataReduced, fromMemory, drained, directIOFallback, impossible, aboveLink, leftInMemory, readBack, unsafe,
-	toolErrors, overloaded, ladder, throttled, cpuThrottled, cpuBound, queueHidesLatency, blockSizeLimited, smallBlocks, backgroundIO, noisyNeighbour,
+	toolErrors, overloaded, ladder, throttled, cpuThrottled, cpuBound, queueHidesLatency, blockSizeLimited, smallBlocks, backgroundIO, foreignRequests, noisyNeighbour,
 	workingSet, noDeviceEvidence, runnerDisturbs,
 }
 

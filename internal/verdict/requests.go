@@ -1,0 +1,33 @@
+package verdict
+
+import (
+	"fmt"
+
+	"storagebench.io/storagebench/internal/report"
+	"storagebench.io/storagebench/internal/result"
+)
+
+// foreignRequests: other processes submitted requests to the workload's disks. Where requests were
+// observed, this is known of each of them, and so also beside buffered and synced writes and on
+// file systems of which noisyNeighbour cannot tell what is their own. Requests of the kernel's
+// threads may be anybody's and do not count.
+func foreignRequests(f *Facts) []result.Verdict {
+	share, duration := min(1, f.value("device.foreign.share")), f.value("device.seconds")
+	foreign := share * (f.value("device.read.bytes") + f.value("device.write.bytes"))
+	if share <= 0.05 || duration <= 0 || foreign < faint*duration {
+		return nil
+	}
+	e := result.Qualifies
+	if share > 0.2 {
+		e = result.Invalidates
+	}
+	return []result.Verdict{{
+		Name: NoisyNeighbour, Effect: e, Settle: "Find out who else uses the disks, and measure again without it.",
+		Sentence: fmt.Sprintf("Other processes than the workload's moved %s of what the disks moved, %s per second.", percent(share), report.Bytes(foreign/duration)),
+		Evidence: evidence(
+			number{"foreign.bytes", result.Bytes, foreign},
+			number{"share", result.Ratio, share},
+			number{"unknown.share", result.Ratio, min(1, f.value("device.unknown.share"))},
+		),
+	}}
+}
