@@ -41,12 +41,16 @@ func Headlines[V any](named []string, metrics map[string]V) []string {
 // flushes is the number of flushes that the disks below the target received.
 const flushes = "device.flush.count"
 
+// ofDisks are metrics of the disks below: how many flushes they got, how long a write took there, by
+// the kernel's counters and, where requests were observed, apart from its wait in their queues, and how far
+// requests were from each other.
+var ofDisks = []string{flushes, result.FlushesMetric, "device.write.await", "device.write.latency.p99", "device.write.wait.p99", "device.seek.distance.p50"}
+
 // Changed returns the names of the metrics by which a variant is compared with the
-// control: the headlines, and two of the disks below: how many flushes they got, and
-// how long a write took there, without the wait in the queues above.
+// control: the headlines, and those of the disks below.
 func Changed(c result.Comparison) []string {
 	names := Headlines(c.Operations, c.Metrics)
-	for _, name := range []string{flushes, "device.write.await"} {
+	for _, name := range ofDisks {
 		if change, ok := c.Metrics[name]; ok && (change.Control > 0 || change.Variant > 0) {
 			names = append(names, name)
 		}

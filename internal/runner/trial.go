@@ -74,6 +74,7 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 	if m != nil {
 		d.Measurement = *m
 		more.samples = seen.encode(d)
+		d.SetFlushes(w.summary.Environment.Target.Layers)
 		d.Verdicts = verdict.Judge(verdict.Of(d, w.summary.Environment))
 	}
 	d.Seconds = w.Clock.Now().Sub(began).Seconds()

@@ -1,0 +1,24 @@
+package result
+
+// FlushesMetric is how many flushes of the disks a durable operation took.
+const FlushesMetric = "flushes.per.operation"
+
+// SetFlushes sets the metric, if flushes were counted and something was made durable. Layers are those
+// below the target: the disks of a mirror each get a flush, which counts once.
+func (m *Measurement) SetFlushes(layers []Layer) {
+	flushes, ok := m.Metrics["device.flush.count"]
+	if n := m.durable(); ok && n > 0 {
+		m.Metrics.Set(FlushesMetric, Ratio, flushes.Value/float64(Copies(layers))/n)
+	}
+}
+
+// durable is how many operations ask that something is durable, or would if the workload synced: syncs
+// as they were counted, files, or else writes.
+func (m *Measurement) durable() float64 {
+	for _, name := range []string{"ladder.syncs", "sync.ios", "sync.count", "filesync.count", "write.ios"} {
+		if n := m.Metrics[name].Value; n > 0 {
+			return n
+		}
+	}
+	return 0
+}
