@@ -11,8 +11,7 @@ import (
 // what (workloads), how often (trials), and where the results go (results).
 // A changed spec starts a new run, apart from suspend and ttlAfterFinished.
 //
-// +kubebuilder:validation:XValidation:rule="self.targets.all(t, !has(t.blockDevice) || self.workloads.all(w, !has(w.fio) || !has(w.fio.parameters) || !('filename' in w.fio.parameters)))",message="a fio workload cannot name files when a target is a block device: remove parameters.filename"
-// +kubebuilder:validation:XValidation:rule="self.workloads.map(w, has(w.fio) && has(w.fio.jobFile) ? size(bytes(w.fio.jobFile)) : 0).sum() <= 131072",message="the workloads' fio.jobFile are larger than 128 KiB together: leave out what fio does not need, such as comments, or make several benchmarks"
+// +kubebuilder:validation:XValidation:rule="self.workloads.map(w, has(w.fio) ? (has(w.fio.jobFile) ? size(bytes(w.fio.jobFile)) : 0) + (has(w.fio.commandLine) ? size(bytes(w.fio.commandLine)) : 0) + (has(w.fio.include) ? w.fio.include.map(k, size(bytes(w.fio.include[k]))).sum() : 0) : 0).sum() <= 131072",message="the workloads' fio.jobFile, commandLine and include are larger than 128 KiB together: leave out what fio does not need, such as comments, or make several benchmarks"
 type StorageBenchmarkSpec struct {
 	// targets are the storage to measure. Every workload runs on every target.
 	// +required

@@ -23,14 +23,21 @@ const (
 	FioFilesOverwrite FioFiles = "Overwrite"
 )
 
+// FioText is the text of a file that a job file includes.
+//
+// +kubebuilder:validation:MaxLength=16384
+type FioText string
+
 // FioWorkload is a fio job. Only options that stay inside the target are
 // accepted; docs/reference/fio-options.md lists them.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.files) && self.files == 'Overwrite' && has(self.prefill) && self.prefill == 'Never')",message="files: Overwrite contradicts prefill: Never, which writes nothing before the first trial: remove one of them"
-// +kubebuilder:validation:XValidation:rule="[has(self.jobFile), has(self.parameters), has(self.preset)].filter(x, x).size() == 1",message="fio needs exactly one of jobFile, parameters and preset"
+// +kubebuilder:validation:XValidation:rule="[has(self.jobFile), has(self.parameters), has(self.preset), has(self.commandLine)].filter(x, x).size() == 1",message="fio needs exactly one of jobFile, parameters, preset and commandLine"
+// +kubebuilder:validation:XValidation:rule="!has(self.include) || has(self.jobFile) || has(self.commandLine)",message="only a jobFile or a commandLine can include files: remove include"
 type FioWorkload struct {
-	// jobFile is a fio job file. The directory or device of the target is filled in. runtime
-	// implies time_based=1.
+	// jobFile is a fio job file. The directory or device of the target takes the place of those
+	// that it names. runtime implies time_based=1. Each thing that is not done as it is written
+	// is a line of the plan and of the trial's document.
 	// +optional
 	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=32768
@@ -47,6 +54,29 @@ type FioWorkload struct {
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="'rw' in self || 'readwrite' in self",message="parameters needs rw: read, write, randread, randwrite, readwrite, randrw, trim or randtrim"
 	Parameters map[string]Scalar `json:"parameters,omitempty"`
+
+	// commandLine is a command line of fio, as it would be typed: fio --name=a --rw=read
+	// --size=1GiB. No shell reads it. Job files among its arguments are in include.
+	// +optional
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=16384
+	CommandLine string `json:"commandLine,omitempty"`
+
+	// include are files that the jobFile includes, or that the commandLine names: their text by
+	// their name as it is written there, or by the last element of that. With the jobFile they
+	// have at most 32 KiB.
+	// +optional
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=8
+	Include map[string]FioText `json:"include,omitempty"`
+
+	// variables are what ${NAME} stands for in values of the jobFile, of parameters and of the
+	// commandLine: {SIZE: 4g}. Without a value here $ncpus, $mb_memory and $pagesize are those of
+	// the node. fio never sees a variable.
+	// +optional
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=64
+	Variables map[string]Scalar `json:"variables,omitempty"`
 
 	// preset is the name of a job file that comes with storagebench, for what storage
 	// is often qualified for; docs/reference/fio-presets.md lists them.

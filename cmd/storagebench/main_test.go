@@ -126,9 +126,9 @@ func TestBadInputIsNamedAndExitsWith2(t *testing.T) {
 			file: header + "spec:\n" + target + "  workloads: [{name: w, fio: {jobFile: \"[a]\\nexec_prerun=id\"}}]\n",
 			want: []string{"spec.workloads[w].fio.jobFile", "line 2", "exec_prerun"},
 		},
-		"a parameter of Kubernetes": {
+		"a size with another unit": {
 			file: header + "spec:\n" + target + "  workloads: [{name: w, fio: {parameters: {rw: read, size: 1Gi}}}]\n",
-			want: []string{"spec.workloads[w].fio.parameters.size", "1GiB"},
+			want: []string{"spec.workloads[w].fio.parameters.size", "10GX"},
 		},
 		"a parameter that is a boolean": {
 			file: header + "spec:\n" + target + "  workloads: [{name: w, fio: {parameters: {rw: read, direct: true}}}]\n",

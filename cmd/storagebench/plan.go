@@ -169,7 +169,9 @@ type plannedWork struct {
 	// Size is present if the workload gives none.
 	Size  *result.SizeChoice  `json:"size,omitempty"`
 	Files []result.FileChoice `json:"files,omitempty"`
-	Needs uint64              `json:"needs"`
+	// Changes are what of the workload is not done as it is written.
+	Changes []string `json:"changes,omitempty"`
+	Needs   uint64   `json:"needs"`
 	// TooLarge reports that it needs more than there is.
 	TooLarge bool   `json:"tooLarge,omitempty"`
 	Prepares uint64 `json:"prepares"`
@@ -290,7 +292,7 @@ func (d *planDocument) total(nodes int, timeout time.Duration) {
 func planned(o workload.Outline, w trial.Workload, target trial.Target, place workload.Place, rate uint64) plannedWork {
 	out := plannedWork{
 		Workload: w.Name, Engine: w.Engine, Target: target.Name, Mode: target.Mode, Facts: place.Machine,
-		Size: o.Size, Files: o.Files, Needs: o.Needs, Prepares: o.Prepares,
+		Size: o.Size, Files: o.Files, Changes: o.Changes, Needs: o.Needs, Prepares: o.Prepares,
 		plannedBounds: plannedBounds{SecondsAtLeast: o.Duration == 0, BytesAtLeast: o.AtLeast, BytesEstimated: o.WritesFor > 0},
 	}
 	out.Writes = workload.Sum(o.Writes, uint64(o.WritesFor.Seconds()*float64(rate)))

@@ -124,6 +124,9 @@ func (p plannedWork) reasons(w io.Writer) {
 			fmt.Fprintf(w, "%sless than twice the caches in the path, so its reads will have the verdict WorkingSetTooSmall: set spec.workloads[%s].%s with a size, or use direct I/O.\n", where, p.Workload, p.Engine)
 		}
 	}
+	for _, c := range p.Changes {
+		fmt.Fprintf(w, "%schanged: %s.\n", where, c)
+	}
 	for _, f := range p.Files {
 		fmt.Fprintf(w, "%sfiles of %s: %s: %s.\n", where, f.Job, f.Files, f.Why)
 	}

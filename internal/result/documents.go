@@ -167,6 +167,8 @@ type Measurement struct {
 	// Stderr is the last 16 KiB of the tool's stderr. Output there does not
 	// mean a failure.
 	Stderr string `json:"stderr,omitempty"`
+	// Changes are what of the workload was not done as it is written, one line each.
+	Changes []string `json:"changes,omitempty"`
 	// Notes are what readers of the numbers must know.
 	Notes []string `json:"notes,omitempty"`
 	// Verdicts are what the numbers are worth.

@@ -22,6 +22,8 @@ type Outline struct {
 	Files []result.FileChoice
 	// Size that is chosen, if the workload gives none.
 	Size *result.SizeChoice
+	// Changes are what of the workload is not done as it is written, one line each.
+	Changes []string
 	// Needs is how much room the workload takes, Prepares how much is written once, before its
 	// first trial.
 	Needs, Prepares uint64

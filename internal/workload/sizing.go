@@ -15,6 +15,8 @@ type Machine struct {
 	Limit  uint64 `json:"limit,omitempty"`
 	// ARC is the most that ZFS caches, if the target is on ZFS.
 	ARC uint64 `json:"arc,omitempty"`
+	// CPUs that fio counts, which is all that are online; 0: unknown.
+	CPUs int `json:"cpus,omitempty"`
 	// Below is what becomes of direct I/O below the target, and Why, if it meets a page cache.
 	Below result.DirectMode `json:"below,omitempty"`
 	Why   string            `json:"why,omitempty"`
@@ -25,7 +27,7 @@ func MachineOf(e *result.Environment) Machine {
 	if e == nil {
 		return Machine{}
 	}
-	m := Machine{Memory: e.Memory.TotalBytes, Limit: e.Memory.LimitBytes}
+	m := Machine{Memory: e.Memory.TotalBytes, Limit: e.Memory.LimitBytes, CPUs: e.CPU.Count}
 	m.Below, m.Why = device.DirectBelow(e.Target.Layers)
 	zfs := e.Target.FilesystemType == "zfs"
 	for _, l := range e.Target.Layers {

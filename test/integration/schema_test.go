@@ -148,8 +148,9 @@ func TestTheSchemaRefuses(t *testing.T) {
 		"a device with ..":                    {"storageClass: {name: fast}", "blockDevice: {path: /dev/../etc/passwd, allowDataDestruction: true}", "must not contain . or .."},
 		"a device without consent":            {"storageClass: {name: fast}", "blockDevice: {path: /dev/sdb, allowDataDestruction: false}", "set allowDataDestruction: true"},
 		"a workload without an engine":        {"    fio: {parameters: {rw: randread}}\n", "", "a workload needs exactly one engine"},
-		"a job file and parameters":           {"fio: {parameters: {rw: randread}}", "fio: {jobFile: '[a]', parameters: {rw: randread}}", "exactly one of jobFile, parameters and preset"},
-		"neither job file nor parameters":     {"fio: {parameters: {rw: randread}}", "fio: {prefill: Never}", "exactly one of jobFile, parameters and preset"},
+		"a job file and parameters":           {"fio: {parameters: {rw: randread}}", "fio: {jobFile: '[a]', parameters: {rw: randread}}", "exactly one of jobFile, parameters, preset and commandLine"},
+		"neither job file nor parameters":     {"fio: {parameters: {rw: randread}}", "fio: {prefill: Never}", "exactly one of jobFile, parameters, preset and commandLine"},
+		"files that nothing can include":      {"fio: {parameters: {rw: randread}}", "fio: {parameters: {rw: randread}, include: {a: bs=4k}}", "remove include"},
 		"parameters without rw":               {"rw: randread", "bs: 4k", "parameters needs rw"},
 		"a parameter that is a boolean":       {"rw: randread", "rw: randread, direct: true", "parameters.direct"},
 		"a parameter that is a fraction":      {"rw: randread", "rw: randread, percentage_random: 1.5", "parameters.percentage_random"},
@@ -170,7 +171,6 @@ func TestTheSchemaRefuses(t *testing.T) {
 		"a negative ttl":                      {"results:", "ttlAfterFinished: -1s\n  results:", "must not be negative"},
 		"a runID with a slash":                {"results:", "runID: ../other\n  results:", "spec.runID"},
 		"no result store":                     {"  results: {storeRef: {name: default}}\n", "", "spec.results"},
-		"files named on a raw device":         {"    storageClass: {name: fast}\n  workloads:\n  - name: oltp\n    fio: {parameters: {rw: randread}}", "    blockDevice: {path: /dev/sdb, allowDataDestruction: true}\n  workloads:\n  - name: oltp\n    fio: {parameters: {rw: randread, filename: x}}", "cannot name files"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := strings.Replace(minimal, c.old, c.new, 1)

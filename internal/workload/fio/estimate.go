@@ -32,7 +32,11 @@ func estimate(jobs []job) workload.Estimate {
 }
 
 func (j job) duration(name string) time.Duration {
-	return time.Duration(number(strings.TrimSuffix(j.options[name], "us"))) * time.Microsecond
+	value := j.options[name]
+	if _, high, ranged := strings.Cut(value, "-"); ranged {
+		value = high
+	}
+	return time.Duration(number(strings.TrimSuffix(value, "us"))) * time.Microsecond
 }
 
 // extents are the files that jobs use, with the end of the part that is used.
@@ -51,17 +55,26 @@ func (e extents) add(j job, preset uint64) {
 				name = names[i]
 			}
 			end := start + j.perFile(preset)
-			if j.has("filesize") {
-				end = number(j.options["filesize"])
+			if n := j.fileSize(); n > 0 {
+				end = n
 			}
 			e[name] = max(e[name], end)
 		}
 	}
 }
 
+// fileSize is filesize, or the end of its range, or 0.
+func (j job) fileSize() uint64 {
+	low, high, ranged := strings.Cut(j.options["filesize"], "-")
+	if !ranged {
+		return number(low)
+	}
+	return number(high)
+}
+
 // perFile is the size of each file of a clone.
 func (j job) perFile(preset uint64) uint64 {
-	if n := number(j.options["filesize"]); n > 0 {
+	if n := j.fileSize(); n > 0 {
 		return n
 	}
 	n := number(j.options["size"])
@@ -84,9 +97,21 @@ func (e extents) total() uint64 {
 
 // footprint is what jobs use of a file system.
 func footprint(jobs []job, preset uint64) uint64 {
-	e := extents{}
+	named := extents{}
+	var own uint64
 	for _, j := range jobs {
-		e.add(j, preset)
+		if j.has("filename") {
+			named.add(j, preset)
+			continue
+		}
+		// Of fio's own names no two are alike. There may be too many to list.
+		offset, increment := number(j.options["offset"]), number(j.options["offset_increment"])
+		if j.fileSize() > 0 {
+			offset, increment = 0, 0
+		}
+		each := workload.Sum(offset, j.perFile(preset))
+		own = workload.Sum(own, workload.Product(j.clones(), j.files(), each),
+			workload.Product(j.files(), increment, j.clones()*(j.clones()-1)/2))
 	}
-	return e.total()
+	return workload.Sum(named.total(), own)
 }

@@ -134,6 +134,9 @@ func optionField(env workload.Env, option string) string {
 	if err != nil || c.JobFile != "" {
 		return env.Field(fieldJobFile)
 	}
+	if c.CommandLine != "" {
+		return env.Field(fieldCommandLine)
+	}
 	if option == "" {
 		return env.Field(fieldParameters)
 	}

@@ -200,6 +200,7 @@ func (e Engine) Clean(_ context.Context, env workload.Env) error {
 	if err != nil {
 		return env.InSpec(err)
 	}
+	c.machine = env.Machine
 	jobs, err := resolve(c, env.Target.Mode, env.Workload.Name)
 	if err != nil {
 		return env.InSpec(err)

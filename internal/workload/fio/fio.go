@@ -85,7 +85,7 @@ func (e Engine) Tools(ctx context.Context) map[string]string {
 
 // Run executes fio once.
 func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement, error) {
-	jobs, err := e.jobs(env)
+	jobs, changes, err := e.jobs(env)
 	if err != nil {
 		return nil, err
 	}
@@ -97,10 +97,14 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 	}
 	direct := probeDirect(env, jobs)
 	if jobs[0].offer != nil {
-		return runOpen(ctx, env, jobs[0], direct)
+		m, err := runOpen(ctx, env, jobs[0], direct)
+		if m != nil {
+			m.Changes = changes
+		}
+		return m, err
 	}
 	interval := rateInterval(estimate(jobs).Duration)
-	jobFile := render(withSeed(jobs, fmt.Sprint(env.Seed())), logged(env, interval))
+	jobFile := render(withLogs(withSeed(jobs, fmt.Sprint(env.Seed())), env.Scratch), logged(env, interval))
 	inv, err := execute(ctx, e.program(), env, directory(env), jobFile, clones(jobs))
 	if err != nil {
 		return nil, err
@@ -113,7 +117,8 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 	if d != nil {
 		*m = fold(d, jobs)
 	}
-	m.DirectIO, m.Files, m.Size = direct, fileChoices(jobs), jobs[0].size
+	m.DirectIO, m.Files, m.Size = direct, fileChoices(jobs), sizeOf(jobs)
+	m.Changes = changes
 	m.Rates = readRates(env, interval)
 	if m.Metrics != nil {
 		m.Metrics.SetSchedule(inv.schedule.Ran, inv.schedule.Waited, inv.schedule.Slices)
@@ -123,6 +128,14 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 	}
 	m.Command, m.Input, m.RawOutput = inv.argv, jobFile, inv.output
 	m.Stderr = said(messages, inv.stderr)
+	logs, note, err := takeLogs(env.Scratch, jobs)
+	if err != nil {
+		return nil, err
+	}
+	m.RawOutput = append(m.RawOutput, logs...)
+	if note != "" {
+		m.Notes = append(m.Notes, note)
+	}
 	m.Notes = append(m.Notes, fileNotes(jobs)...)
 	m.Notes = append(m.Notes, cacheNotes(env, jobs, m.Stderr)...)
 	if err := diagnose(env, jobs, endingOf(inv.err, d, m.Stderr)); err != nil {
@@ -163,27 +176,27 @@ func complete(d *document, jobs []job) error {
 
 // jobs of the workload on its target: the size that Prepare chose is filled in,
 // and the device named.
-func (Engine) jobs(env workload.Env) ([]job, error) {
+func (Engine) jobs(env workload.Env) ([]job, []string, error) {
 	c, err := decode(env.Workload.Config)
 	if err != nil {
-		return nil, env.InSpec(err)
+		return nil, nil, env.InSpec(err)
 	}
-	jobs, err := resolve(c, env.Target.Mode, env.Workload.Name)
+	c.machine = env.Machine
+	jobs, changes, err := resolveChanged(c, env.Target.Mode, env.Workload.Name)
 	if err != nil {
-		return nil, env.InSpec(err)
+		return nil, nil, env.InSpec(err)
 	}
 	if env.Target.Mode == trial.Block {
 		jobs = onDevice(jobs, env.Device)
 	}
-	if needsSize(c, jobs) {
+	if which := unsized(c, jobs, env.Target.Mode); len(which) > 0 {
 		n, err := loadSize(env)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		jobs[0].options["size"] = fmt.Sprint(n.Bytes)
-		jobs[0].size = &n
+		setSize(jobs, which, n)
 	}
-	return jobs, nil
+	return jobs, changes, nil
 }
 
 func clones(jobs []job) uint64 {

@@ -69,7 +69,7 @@ func littleOf(j job, clones []*jobOutput) (achieved, offered float64) {
 // closedLoop reports whether the job always keeps its depth in flight. Syncs of an engine
 // that does not wait for each I/O overlap with others in a way that fio does not report.
 func (j job) closedLoop() bool {
-	if slices.ContainsFunc([]string{"rate", "rate_iops", "thinktime", "latency_target", "verify"}, j.has) {
+	if slices.ContainsFunc([]string{"rate", "rate_iops", "thinktime", "latency_target", "verify", "flow"}, j.has) {
 		return false
 	}
 	syncs := number(j.options["fsync"]) > 0 || number(j.options["fdatasync"]) > 0

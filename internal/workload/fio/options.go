@@ -20,14 +20,14 @@ type allowed struct {
 }
 
 const (
-	maxBlock    = 64 << 20
+	maxBlock    = 256 << 20
 	maxRuntime  = 144 * time.Hour // the longest timeout of a benchmark
 	maxThink    = time.Hour
 	anyNumber   = math.MaxInt64
-	maxClones   = 256  // numjobs of one job
+	maxClones   = 1024 // numjobs of one job
 	maxThreads  = 1024 // of all jobs
-	maxFiles    = 10_000
-	maxAllFiles = 100_000
+	maxFiles    = 500_000
+	maxAllFiles = 500_000 // fio has 1 KiB of memory for each
 )
 
 // options is the allow-list, by section of the reference. Nothing in it can name
@@ -47,7 +47,7 @@ func options() []group {
 func patterns() []allowed {
 	block := size(1, maxBlock)
 	return []allowed{
-		{name: "rw", aliases: []string{"readwrite"}, syntax: oneOf("read", "write", "randread", "randwrite", "rw", "readwrite", "randrw", "trim", "randtrim", "trimwrite"), about: "the pattern; fio's default is read"},
+		{name: "rw", aliases: []string{"readwrite"}, syntax: patternName(), about: "the pattern; fio's default is read"},
 		{name: "bs", aliases: []string{"blocksize"}, syntax: list(block), about: "size of an I/O; fio's default is 4k"},
 		{name: "bsrange", aliases: []string{"blocksize_range"}, syntax: list(sizeRange(block)), about: "sizes drawn from a range"},
 		{name: "bssplit", syntax: list(sizeSplit(block)), about: "a mix of sizes"},
@@ -63,28 +63,37 @@ func patterns() []allowed {
 		{name: "randrepeat", syntax: boolean(), about: "same sequence in every trial; setting it turns off the seed that differs for each trial"},
 		{name: "allrandrepeat", syntax: boolean(), about: "as randrepeat, for every random choice"},
 		{name: "randseed", syntax: integer(0, math.MaxInt32), about: "seed; default: another one for each run, target, node, variant and repeat"},
-		{name: "loops", syntax: integer(1, 10_000), about: "how often the job is done in a trial"},
+		{name: "rw_sequencer", syntax: oneOf("sequential", "identical"), about: "with rw=randread:N, whether the offset of N I/Os grows"},
+		{name: "loops", syntax: integer(1, math.MaxInt32), about: "how often the job is done in a trial"},
 		{name: "number_ios", syntax: integer(1, anyNumber), about: "end after so many I/Os"},
-		{name: "description", syntax: oneWord(), about: "a word or two for people, joined with - or _"},
+		{name: "flow", syntax: signed(), about: "share of I/Os between jobs of one flow_id"},
+		{name: "flow_id", syntax: integer(0, 1000), about: "jobs that share a flow"},
+		{name: "flow_sleep", syntax: integer(0, 1_000_000), about: "microseconds to wait when a job is ahead of its flow"},
+		{name: "zonemode", syntax: oneOf("none", "strided"), about: "strided: zonesize bytes of every zonerange are used"},
+		{name: "zonesize", syntax: size(1, maxSize), about: "size of a zone"},
+		{name: "zonerange", syntax: size(1, maxSize), about: "distance between zones"},
+		{name: "zoneskip", syntax: size(0, maxSize), about: "bytes to skip when a zone is done"},
 	}
 }
 
 func places() []allowed {
 	return []allowed{
-		{name: "filename", syntax: fileNames(), mode: trial.Filesystem, about: "files to use, shared by jobs that name the same; default: files of the job's own"},
 		{name: "size", syntax: sizeOrPercent(), about: "size of the job's files together, or of the part of the device; a percentage needs a block device"},
 		{name: "io_size", aliases: []string{"io_limit"}, syntax: sizeOrPercent(), about: "bytes to read or write, if not size"},
-		{name: "filesize", syntax: size(1, maxSize), mode: trial.Filesystem, about: "size of each file"},
+		{name: "filesize", syntax: sizeOrRange(size(1, maxSize)), mode: trial.Filesystem, about: "size of each file"},
 		{name: "nrfiles", aliases: []string{"nr_files"}, syntax: integer(1, maxFiles), mode: trial.Filesystem, about: "number of files of each clone"},
 		{name: "openfiles", syntax: integer(1, maxFiles), mode: trial.Filesystem, about: "number of files that are open at a time"},
-		{name: "file_service_type", syntax: oneOf("random", "roundrobin", "sequential"), mode: trial.Filesystem, about: "which file is next"},
-		{name: "offset", syntax: size(0, maxSize), about: "first byte"},
+		{name: "file_service_type", syntax: serviceType(), mode: trial.Filesystem, about: "which file is next"},
+		{name: "offset", syntax: orPercent(size(0, maxSize)), about: "first byte; a percentage needs a block device"},
+		{name: "offset_align", syntax: size(0, maxSize), about: "what an offset in percent is aligned to"},
 		{name: "offset_increment", syntax: size(0, maxSize), about: "distance between the offsets of clones"},
 		{name: "fallocate", syntax: oneOf("none", "native", "posix", "keep", "truncate", "0", "1"), mode: trial.Filesystem, about: "how space is reserved; default native"},
 		{name: "overwrite", syntax: boolean(), mode: trial.Filesystem, about: "write files before the first trial, so that writes never allocate"},
 		{name: "create_on_open", syntax: boolean(), mode: trial.Filesystem, about: "create files when they are opened"},
 		{name: "create_serialize", syntax: boolean(), mode: trial.Filesystem, about: "create files one after the other"},
 		{name: "create_fsync", syntax: boolean(), mode: trial.Filesystem, about: "sync files after creation"},
+		{name: "file_append", syntax: boolean(), mode: trial.Filesystem, about: "begin at the end of the file"},
+		{name: "lockfile", syntax: oneOf("none", "exclusive", "readwrite"), mode: trial.Filesystem, about: "whether clones lock the file for each I/O"},
 		{name: "unlink", syntax: boolean(), mode: trial.Filesystem, about: "remove the files after the job"},
 		{name: "unlink_each_loop", syntax: boolean(), mode: trial.Filesystem, about: "remove the files after each loop"},
 	}
@@ -92,7 +101,7 @@ func places() []allowed {
 
 func issuing() []allowed {
 	return []allowed{
-		{name: "ioengine", syntax: oneOf("libaio", "io_uring", "psync", "sync", "vsync", "pvsync", "pvsync2", "posixaio", "mmap"), about: "how I/O is issued; default libaio for parameters, psync in a job file"},
+		{name: "ioengine", syntax: engineName(), about: "how I/O is issued; default libaio for parameters, psync in a job file"},
 		{name: "iodepth", syntax: integer(1, 65536), about: "I/Os in flight of each clone; default 1; synchronous engines have 1 whatever it says"},
 		{name: "iodepth_batch", aliases: []string{"iodepth_batch_submit"}, syntax: integer(0, 65536), about: "I/Os submitted at once"},
 		{name: "iodepth_batch_complete_min", aliases: []string{"iodepth_batch_complete"}, syntax: integer(0, 65536), about: "completions to wait for"},
@@ -109,7 +118,13 @@ func issuing() []allowed {
 		{name: "fsync_on_close", syntax: boolean(), about: "fsync when a file is closed"},
 		{name: "invalidate", syntax: boolean(), about: "drop the file's cached pages before the job; default 1"},
 		{name: "pre_read", syntax: boolean(), about: "read the files into the cache before the job"},
-		{name: "fadvise_hint", syntax: oneOf("0", "1", "random", "sequential"), about: "what the kernel is told of the pattern"},
+		{name: "fadvise_hint", syntax: oneOf("0", "1", "none", "random", "sequential", "noreuse"), about: "what the kernel is told of the pattern"},
+		{name: "sync_file_range", syntax: syncRange(), about: "sync_file_range after so many writes, as write:8"},
+		{name: "userspace_reap", syntax: flag(), about: "completions are fetched without the kernel (libaio)"},
+		{name: "nowait", syntax: flag(), about: "fail instead of waiting for a lock or a request"},
+		{name: "force_async", syntax: integer(0, anyNumber), about: "every so many I/Os at once in a thread of the kernel (io_uring)"},
+		{name: "sqthread_poll", syntax: flag(), about: "a thread of the kernel submits (io_uring)"},
+		{name: "uncached", syntax: boolean(), about: "buffered I/O that leaves nothing in the page cache (io_uring, pvsync2)"},
 		{name: "hipri", syntax: flag(), about: "polled completions (io_uring, pvsync2)"},
 		{name: "fixedbufs", syntax: flag(), about: "registered buffers (io_uring)"},
 		{name: "registerfiles", syntax: flag(), about: "registered files (io_uring)"},
@@ -125,11 +140,12 @@ func timing() []allowed {
 		{name: "runtime", aliases: []string{"timeout"}, syntax: duration(time.Second, maxRuntime), about: "end after this time; default 30s for parameters"},
 		{name: "time_based", syntax: flag(), about: "run for all of runtime even if size is done; implied by runtime, see above; 0: end when size is done"},
 		{name: "ramp_time", syntax: duration(time.Second, maxRuntime), about: "run this long before measuring"},
-		{name: "startdelay", aliases: []string{"start_delay"}, syntax: duration(time.Second, maxRuntime), about: "begin this much later"},
+		{name: "startdelay", aliases: []string{"start_delay"}, syntax: delay(duration(time.Second, maxRuntime)), about: "begin this much later, or at a random time in a range"},
 		{name: "stonewall", aliases: []string{"wait_for_previous"}, syntax: flag(), about: "wait for the jobs above; without it, jobs run together"},
 		{name: "exitall", syntax: flag(), about: "end all jobs when one ends"},
+		{name: "exit_what", syntax: oneOf("group", "stonewall", "all"), about: "which jobs exitall ends"},
 		{name: "numjobs", syntax: integer(1, maxClones), about: "clones of the job; their results are merged"},
-		{name: "thread", syntax: mustBe("1"), about: "jobs are always threads: /dev/shm is too small in a Pod for processes"},
+		{name: "thread", syntax: flag(), about: "jobs are always threads: /dev/shm is too small in a Pod for processes"},
 		{name: "cpus_allowed", syntax: cpus(), about: "CPUs to run on"},
 		{name: "cpus_allowed_policy", syntax: oneOf("shared", "split"), about: "whether clones share those CPUs"},
 	}
@@ -139,13 +155,21 @@ func rates() []allowed {
 	return []allowed{
 		{name: "rate", syntax: list(size(1, maxSize)), about: "bytes per second at most"},
 		{name: "rate_iops", syntax: list(integer(1, anyNumber)), about: "I/Os per second at most"},
+		{name: "rate_cycle", syntax: integer(1, 3_600_000), about: "milliseconds over which rates are averaged"},
+		{name: "rate_ignore_thinktime", syntax: boolean(), about: "the pauses of thinktime do not count"},
 		{name: "rate_process", syntax: oneOf("linear", "poisson"), about: "evenly, or as random arrivals"},
 		{name: "thinktime", syntax: duration(time.Microsecond, maxThink), about: "pause between I/Os"},
 		{name: "thinktime_spin", syntax: duration(time.Microsecond, maxThink), about: "part of the pause that burns CPU"},
 		{name: "thinktime_blocks", syntax: integer(1, anyNumber), about: "I/Os between pauses"},
+		{name: "thinktime_blocks_type", syntax: oneOf("complete", "issue"), about: "which I/Os thinktime_blocks counts"},
+		{name: "thinktime_iotime", syntax: duration(time.Second, maxThink), about: "time of I/O between pauses"},
 		{name: "latency_target", syntax: duration(time.Microsecond, maxThink), about: "find the depth that stays below this latency"},
 		{name: "latency_window", syntax: duration(time.Microsecond, maxThink), about: "how long that is tried"},
 		{name: "latency_percentile", syntax: float(0, 100), about: "percentage of I/Os that must stay below it"},
+		{name: "latency_run", syntax: boolean(), about: "go on looking for the depth"},
+		{name: "steadystate", aliases: []string{"ss"}, syntax: steady(), about: "end when the rate, or its slope, stays within this"},
+		{name: "steadystate_duration", aliases: []string{"ss_dur"}, syntax: duration(time.Second, maxRuntime), about: "how long it must"},
+		{name: "steadystate_ramp_time", aliases: []string{"ss_ramp"}, syntax: duration(time.Second, maxRuntime), about: "how long to wait before"},
 	}
 }
 
@@ -157,10 +181,23 @@ func contents() []allowed {
 		{name: "buffer_compress_percentage", syntax: integer(0, 100), about: "how compressible the data is"},
 		{name: "buffer_compress_chunk", syntax: size(512, maxBlock), about: "unit of that"},
 		{name: "dedupe_percentage", syntax: integer(0, 100), about: "share of identical blocks"},
-		{name: "verify", syntax: oneOf("md5", "crc64", "crc32c", "crc32c-intel", "crc32", "crc16", "crc7", "xxhash", "sha512", "sha256", "sha1", "sha3-256"), about: "write checksums, and check them when reading"},
+		{name: "dedupe_mode", syntax: oneOf("repeat", "working_set"), about: "what identical blocks repeat"},
+		{name: "dedupe_working_set_percentage", syntax: integer(0, 100), about: "share of the blocks that are repeated"},
+		{name: "buffer_pattern", syntax: dataPattern(), about: "what is written, again and again"},
+		{name: "verify", syntax: oneOf("md5", "crc64", "crc32c", "crc32c-intel", "crc32", "crc16", "crc7", "xxhash", "sha512", "sha256", "sha1", "sha3-224", "sha3-256", "sha3-384", "sha3-512", "meta", "pattern", "null"), about: "write checksums, and check them when reading; 0 or none: do not"},
+		{name: "verify_interval", syntax: size(1, maxBlock), about: "a checksum for each so many bytes"},
+		{name: "verify_offset", syntax: size(0, maxBlock), about: "where in the block the checksum is"},
+		{name: "verify_pattern", syntax: dataPattern(), about: "what is written and checked with verify=pattern"},
+		{name: "verify_async", syntax: integer(0, 64), about: "threads that check"},
+		{name: "experimental_verify", syntax: boolean(), about: "remember less of what was written"},
 		{name: "do_verify", syntax: boolean(), about: "read back and check after writing"},
 		{name: "verify_fatal", syntax: boolean(), about: "end at the first mismatch"},
 		{name: "verify_backlog", syntax: integer(1, anyNumber), about: "check after so many blocks"},
+		{name: "verify_backlog_batch", syntax: integer(1, anyNumber), about: "check so many blocks then"},
+		{name: "trim_percentage", syntax: integer(0, 100), mode: trial.Block, about: "share of written blocks that are trimmed"},
+		{name: "trim_verify_zero", syntax: boolean(), mode: trial.Block, about: "trimmed blocks must read as zeros"},
+		{name: "trim_backlog", syntax: integer(0, anyNumber), mode: trial.Block, about: "trim after so many blocks"},
+		{name: "trim_backlog_batch", syntax: integer(0, anyNumber), mode: trial.Block, about: "trim so many blocks then"},
 	}
 }
 
@@ -174,6 +211,10 @@ func records() []allowed {
 		{name: "group_reporting", syntax: flag(), about: "accepted and dropped: every job is reported by its name"},
 		{name: "new_group", syntax: flag(), about: "accepted and dropped, as group_reporting"},
 		{name: "clocksource", syntax: oneOf("gettimeofday", "clock_gettime", "cpu"), about: "clock for latencies"},
+		{name: "percentile_list", syntax: percentiles(), about: "percentiles in fio's own output, which is stored; those of the document are always the same"},
+		{name: "write_bw_log", syntax: logName(), about: "log of bandwidth, at the end of the trial's raw output, whatever its name"},
+		{name: "write_iops_log", syntax: logName(), about: "log of I/Os per second, likewise"},
+		{name: "write_lat_log", syntax: logName(), about: "logs of latencies, likewise"},
 	}
 }
 
@@ -184,7 +225,7 @@ type group struct {
 }
 
 // dropped are options that are accepted and have no effect.
-var dropped = []string{"group_reporting", "new_group"}
+var dropped = []string{"group_reporting", "new_group", "thread"}
 
 // catalogue is the allow-list by name and alias.
 type catalogue map[string]allowed

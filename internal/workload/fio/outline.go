@@ -2,7 +2,6 @@ package fio
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -20,14 +19,16 @@ func (Engine) Outline(name string, raw json.RawMessage, at workload.Place) (work
 	if err != nil {
 		return workload.Outline{}, err
 	}
-	jobs, err := resolve(c, at.Mode, name)
+	c.machine = at.Machine
+	jobs, changes, err := resolveChanged(c, at.Mode, name)
 	if err != nil {
 		return workload.Outline{}, err
 	}
-	out := workload.Outline{}
-	if needsSize(c, jobs) {
-		choice := jobs[0].chosenSize(at.Mode, at.Machine, at.Room)
-		jobs[0].options["size"], out.Size = fmt.Sprint(choice.Bytes), &choice
+	out := workload.Outline{Changes: changes}
+	if which := unsized(c, jobs, at.Mode); len(which) > 0 {
+		choice := chosenSize(jobs, which, at.Mode, at.Machine, at.Room)
+		setSize(jobs, which, choice)
+		out.Size = &choice
 	}
 	out.Files, out.Duration = fileChoices(jobs), estimate(jobs).Duration
 	if at.Mode == trial.Block {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -22,6 +23,7 @@ func (e Engine) Prepare(ctx context.Context, env workload.Env) error {
 	if err != nil {
 		return env.InSpec(err)
 	}
+	c.machine = env.Machine
 	jobs, err := resolve(c, env.Target.Mode, env.Workload.Name)
 	if err != nil {
 		return env.InSpec(err)
@@ -33,12 +35,12 @@ func (e Engine) Prepare(ctx context.Context, env workload.Env) error {
 	if err != nil {
 		return err
 	}
-	if needsSize(c, jobs) {
-		if err := chooseSize(env, jobs[0], room); err != nil {
+	if which := unsized(c, jobs, env.Target.Mode); len(which) > 0 {
+		if err := chooseSize(env, jobs, which, room); err != nil {
 			return err
 		}
 	}
-	if jobs, err = e.jobs(env); err != nil {
+	if jobs, _, err = e.jobs(env); err != nil {
 		return err
 	}
 	if err := checkRoom(env, jobs, room); err != nil {
@@ -87,26 +89,54 @@ func existing(env workload.Env, jobs []job) (uint64, error) {
 }
 
 // chooseSize chooses the size once, as what is free changes.
-func chooseSize(env workload.Env, j job, room uint64) error {
+func chooseSize(env workload.Env, jobs []job, which []int, room uint64) error {
 	if ok, err := loadNote(env, "size-"+env.Workload.Name, &sizeNote{}); ok || err != nil {
 		return err
 	}
-	choice := j.chosenSize(env.Target.Mode, env.Machine, room)
-	if least := max(j.minBlock(), 4096); choice.Bytes < least {
+	choice := chosenSize(jobs, which, env.Target.Mode, env.Machine, room)
+	if least := leastSize(jobs, which); choice.Bytes < least {
 		return tooSmall(env, least*choice.Parts*10/8, room)
 	}
 	return saveNote(env, "size-"+env.Workload.Name, sizeNote{choice})
 }
 
-// chosenSize of a job that gives none, for each clone that has files of its own.
-func (j job) chosenSize(mode trial.Mode, machine workload.Machine, room uint64) result.SizeChoice {
-	parts := uint64(1)
-	if mode == trial.Filesystem && !j.has("filename") {
-		parts = j.clones()
+// chosenSize of jobs that give none, for each clone that has files of its own. Jobs with a size
+// have theirs first.
+func chosenSize(jobs []job, which []int, mode trial.Mode, machine workload.Machine, room uint64) result.SizeChoice {
+	parts, buffered := uint64(0), false
+	shared := map[string]bool{}
+	var others []job
+	for i, j := range jobs {
+		name := j.options["filename"]
+		switch {
+		case !slices.Contains(which, i):
+			others = append(others, j)
+			continue
+		case mode == trial.Block:
+			parts = 1
+		case name == "":
+			parts += j.clones()
+		case !shared[name]:
+			shared[name] = true
+			parts++
+		}
+		buffered = buffered || !j.direct()
+	}
+	if taken := footprint(others, 0); mode == trial.Filesystem && room != math.MaxUint64 {
+		room -= min(room, taken)
 	}
 	return workload.Size(workload.SizeFacts{
-		Machine: machine, Buffered: !j.direct(), Room: room, Parts: parts, Unit: max(j.minBlock(), 4096), Floor: defaultSize,
+		Machine: machine, Buffered: buffered, Room: room, Parts: parts, Unit: leastSize(jobs, which), Floor: defaultSize,
 	})
+}
+
+// leastSize is a block of each file of the job that has most of them.
+func leastSize(jobs []job, which []int) uint64 {
+	least := uint64(4096)
+	for _, i := range which {
+		least = max(least, workload.Product(jobs[i].minBlock(), jobs[i].files()))
+	}
+	return least
 }
 
 func checkRoom(env workload.Env, jobs []job, room uint64) error {
@@ -125,7 +155,7 @@ func checkRoom(env workload.Env, jobs []job, room uint64) error {
 func deviceEnd(jobs []job, size uint64) uint64 {
 	var end uint64
 	for _, j := range jobs {
-		start := number(j.options["offset"]) + (j.clones()-1)*number(j.options["offset_increment"])
+		start := j.startOn(size) + (j.clones()-1)*number(j.options["offset_increment"])
 		end = max(end, start+j.sizeOn(size))
 	}
 	return end
@@ -138,6 +168,14 @@ func (j job) sizeOn(device uint64) uint64 {
 		return device / 100 * number(percent)
 	}
 	return number(j.options["size"])
+}
+
+// startOn is the offset of a job on a device of the given size.
+func (j job) startOn(device uint64) uint64 {
+	if percent, ok := strings.CutSuffix(j.options["offset"], "%"); ok {
+		return device / 100 * number(percent)
+	}
+	return number(j.options["offset"])
 }
 
 func tooSmall(env workload.Env, need, have uint64) error {

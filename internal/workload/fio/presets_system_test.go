@@ -24,16 +24,7 @@ func TestEveryPresetMeasuresWhatItsCommentTellsToLookAt(t *testing.T) {
 			t.Run(p.name+" on "+string(mode), func(t *testing.T) {
 				env := newEnv(t, t.TempDir(), config{JobFile: short(p)})
 				if mode == trial.Block {
-					known := newCatalogue()
-					sections, err := parse(short(p))
-					if err != nil {
-						t.Fatal(err)
-					}
-					jobs, err := readSections(known.without(sections, mode), known, mode, fieldPreset)
-					if err != nil {
-						t.Fatal(err)
-					}
-					env = newDeviceEnv(t, devicetest.Loop(t, 16<<20), config{JobFile: render(jobs, nil)})
+					env = newDeviceEnv(t, devicetest.Loop(t, 16<<20), config{JobFile: short(p)}) // options for files are left out
 				}
 				m := measureOnce(t, env)
 				for _, l := range p.lookAt {

@@ -19,21 +19,39 @@ func WriteReference(w io.Writer) error {
 
 <!-- Generated from internal/workload/fio/options.go by "go generate ./internal/workload/fio". -->
 
-A workload's ` + "`fio.jobFile` and `fio.parameters`" + ` may hold the options below, and no
-others. Everything else is refused before anything is created, with the line, the option
-and the reason: fio can start programs, write to any file, and change the node, and a
-benchmark must not be a way to do that.
+A workload's ` + "`fio.jobFile`, `fio.parameters` and `fio.commandLine`" + ` may hold the options below.
+Job files that others have written run as they are: where they name a directory, files or a device,
+the target takes their place, and options that have no effect here are left out. Each thing that is
+not done as it is written is a line of ` + "[plan](plan.md) and of the trial's document (`changes`)" + `. An
+option that could do harm, or that nobody knows, is refused before anything is created, with the
+line and the reason: fio can start programs, write to any file, and change the node, and a
+benchmark must not be a way to do that. ` + "[storagebench lint](lint.md)" + ` says all at once.
 
 Your text never reaches fio. storagebench reads it, checks it, and writes a job file of its
 own in which sizes are bytes and times are microseconds; the trial's document holds it as
 ` + "`input`" + `. What differs from fio itself:
 
-- **Sizes.** ` + "`4k`, `4KB` and `4KiB`" + ` are all 4096 bytes, and so on for M, G, T and P. fio 3.33
-  takes ` + "`KiB`" + ` for 1000 bytes. ` + "`4Ki`, as Kubernetes writes it, is refused: fio's manual" + `
-  says that it is 4000 bytes, and its code says 4096.
+- **Target.** In a file system, ` + "`filename=/dev/sdb` or `/mnt/a/data`" + ` is a file in the target's
+  directory, named after the last element; paths that differ have names that differ, so that jobs
+  share files exactly if they did. ` + "`directory`" + ` is left out. On a device all of that is the device, and
+  options for files are left out. A job without a size gets one that is chosen ([sizes](sizes.md));
+  on a device it has all of it.
+- **Names.** The name of a job is that of its section, or its ` + "`name`" + `, with - for what is not a letter,
+  a digit or one of ` + "`- _ + .`" + `. Of several with one name the second is called NAME-2, and so on.
+- **Sizes.** ` + "`4k`, `4KB`, `4Ki` and `4KiB`" + ` are all 4096 bytes, and so on for M, G, T and P. fio 3.33
+  takes ` + "`KiB`" + ` for 1000 bytes. ` + "`0x1000`" + ` is 4096.
+- **Variables.** ` + "`${NAME}`" + ` in a value is what ` + "`fio.variables`" + ` says, and nothing of the worker's environment.
+  ` + "`$ncpus`, `$mb_memory` and `$pagesize`" + ` are those of the node, unless a variable of that name is given.
+  ` + "`$ncpus*2` and `(2*1g)/4`" + ` are calculated. fio gets the results: it would start a shell.
+- **Included files.** ` + "`include FILE`" + ` is the text that ` + "`fio.include`" + ` has under that name, or under its last
+  element. No file is read.
+- **Command lines.** ` + "`fio.commandLine`" + ` is split into words as a shell does it, but no shell reads it. A job file
+  among the words is one of ` + "`fio.include`" + `. Redirections and pipes are left out, and so are options for
+  fio's output.
 - **Times.** An unknown unit, as in ` + "`30sec`" + `, is refused; fio takes it for microseconds.
-- **Flags.** ` + "`stonewall=0` and the like mean what they say; fio looks at the name only." + `
-- **Text.** No quotes, ` + "`$`" + `, backquotes, parentheses or backslashes: nothing is expanded.
+- **Flags.** ` + "`stonewall=0` and the like mean what they say; fio looks at the name only. A flag or a choice of 0 and 1 without a value is 1." + `
+- **The last one counts** of options that say the same: ` + "`direct` and `buffered`, `rwmixread` and `rwmixwrite`" + `.
+- **Logs.** ` + "`write_bw_log` and the like go to the end of the trial's raw output, with a line for each interval of the trial's samples" + `.
 - **Jobs are threads** (` + "`thread=1`" + `), as a Pod's /dev/shm is too small for processes.
 - **Seeds.** Unless the job sets ` + "`randseed`, `randrepeat` or `allrandrepeat`" + `, each run,
   target, node, workload, variant and repeat has a seed of its own, which the trial's document holds
@@ -66,8 +84,7 @@ own in which sizes are bytes and times are microseconds; the trial's document ho
 
 Defaults of ` + "`fio.parameters`" + `: ` + "`ioengine=libaio`, `direct=1`, `bs=4k`" + `, a size that is chosen
 ([sizes](sizes.md)), and ` + "`runtime=30s` with `time_based=1`" + ` unless runtime, time_based,
-loops, number_ios or io_size is given. A job file has fio's defaults, and each job needs a
-size, except on a block device.
+loops, number_ios or io_size is given. A job file and a command line have fio's defaults.
 
 A value in the second column is what fio itself calls it; see fio's manual for the details.
 `)
@@ -84,6 +101,12 @@ A value in the second column is what fio itself calls it; see fio's manual for t
 			}
 			fmt.Fprintf(b, "| %s | %s | %s |\n", name, o.syntax.name, about)
 		}
+	}
+	b.WriteString("\n## The target's, and names\n\n`filename`, `directory`, `filename_format`, `name` and `description` are taken and mean what is said above; `wait_for` is `stonewall`; `verify=0` and `verify=none` are no verification.\n")
+	b.WriteString("\n## Left out, and why\n\n| Option | Why |\n|---|---|\n")
+	left := leavesOut()
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		fmt.Fprintf(b, "| `%s` | %s |\n", name, left[name])
 	}
 	b.WriteString("\n## Refused, and why\n\nEvery option that is not above is refused. Of those that one might look for:\n\n| Option | Why |\n|---|---|\n")
 	reasons := refusals()

@@ -42,7 +42,7 @@ func withSeed(jobs []job, seed string) []job {
 
 // clone returns a job whose options can be changed.
 func (j job) clone() job {
-	j.options = maps.Clone(j.options)
+	j.options, j.at, j.raws = maps.Clone(j.options), maps.Clone(j.at), maps.Clone(j.raws)
 	return j
 }
 

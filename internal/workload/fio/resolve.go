@@ -1,10 +1,10 @@
 package fio
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"storagebench.io/storagebench/internal/result"
@@ -15,9 +15,13 @@ import (
 
 // job is one job with everything that [global] gave it. Values are canonical.
 type job struct {
-	name    string
-	line    int
+	name string
+	place
 	options map[string]string
+	// at is where each option is written.
+	at map[string]place
+	// raws are values that are decided on when all jobs are known, as they are written.
+	raws map[string]option
 	// found is what each trial finds of the job's files, and why.
 	found result.FileChoice
 	// size that was chosen for a job that gives none, or nil.
@@ -26,33 +30,130 @@ type job struct {
 	offer *offer
 }
 
-// resolve turns a configuration into jobs. name is what the job of parameters is
-// called. It is pure.
+// resolved is what a configuration comes to.
+type resolved struct {
+	jobs []job
+	// changes are what is not done as it is written, one line each.
+	changes []change
+	// problems are all that is wrong, in the order of lines.
+	problems []*lineError
+}
+
+// resolve turns a configuration into jobs, or returns its first problem. name is what the job
+// of parameters is called. It is pure.
 func resolve(c config, mode trial.Mode, name string) ([]job, error) {
-	jobs, err := read(c, mode, name)
-	if err != nil {
-		return nil, err
+	jobs, _, err := resolveChanged(c, mode, name)
+	return jobs, err
+}
+
+// resolveChanged also returns what was changed.
+func resolveChanged(c config, mode trial.Mode, name string) ([]job, []string, error) {
+	all := resolveAll(c, mode, name)
+	if len(all.problems) > 0 {
+		return nil, nil, firstOf(all.problems, c.field())
 	}
+	var changes []string
+	for _, change := range all.changes {
+		changes = append(changes, change.String())
+	}
+	return all.jobs, changes, nil
+}
+
+// firstOf makes a failure of the first of several problems, and says how many there are.
+func firstOf(problems []*lineError, field string) *trial.Failure {
+	first := problems[0]
+	message := first.Error()
+	if more := len(problems) - 1; more > 0 {
+		message += fmt.Sprintf(" (and %s: storagebench lint lists all)", suggest.Count(more, "more problem"))
+	}
+	return invalid(cmp.Or(first.field, field), message, first.remedy)
+}
+
+// resolveAll turns a configuration into jobs, and notes all that is wrong or changed.
+func resolveAll(c config, mode trial.Mode, name string) resolved {
+	r := newReader(c, mode)
+	r.read(name)
+	r.retarget()
 	threads, files := uint64(0), uint64(0)
-	for _, j := range jobs {
-		j.implyTimeBased()
+	for i := range r.jobs {
+		j := &r.jobs[i]
+		r.complete(j)
 		if err := j.checkWhole(mode); err != nil {
-			return nil, asFailure(err, c.field())
+			r.problem(err)
 		}
 		threads += j.clones()
 		files += j.clones() * j.files()
 	}
+	r.sizeShared()
 	if threads > maxThreads {
-		return nil, invalid(c.field(), fmt.Sprintf("the jobs have %d clones in total, more than the limit of %d", threads, maxThreads), "lower numjobs")
+		r.problem(invalid(c.field(), fmt.Sprintf("the jobs have %d clones in total, more than the limit of %d", threads, maxThreads), "lower numjobs"))
 	}
 	if files > maxAllFiles {
-		return nil, invalid(c.field(), fmt.Sprintf("the jobs have %d files in total, more than the limit of %d", files, maxAllFiles), "lower nrfiles or numjobs")
+		r.problem(invalid(c.field(), fmt.Sprintf("the jobs have %d files in total, more than the limit of %d", files, maxAllFiles), "lower nrfiles or numjobs"))
 	}
-	if err := c.offerRate(jobs); err != nil {
-		return nil, err
+	if err := c.offerRate(r.jobs); err != nil {
+		r.problem(err)
 	}
-	return jobs, chooseFiles(c, jobs, mode)
+	if err := chooseFiles(c, r.jobs, mode); err != nil {
+		r.problem(err)
+	}
+	slices.SortStableFunc(r.problems, func(a, b *lineError) int {
+		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line))
+	})
+	return resolved{r.jobs, r.changes, r.problems}
 }
+
+// complete decides on options that depend on each other.
+func (r *reader) complete(j *job) {
+	if j.duration("runtime") == 0 {
+		delete(j.options, "runtime") // fio takes 0 for no limit
+	}
+	ours := r.config.Preset == "" && len(r.config.Parameters) == 0
+	if before := j.on("time_based"); j.implyTimeBased() && !before && ours {
+		r.change(j.at["runtime"], "job %s runs for all of its runtime (time_based=1); fio would end it when size is done: set time_based=0 for that", j.name)
+	}
+	if j.on("time_based") && !j.has("runtime") {
+		delete(j.options, "time_based")
+		r.change(j.at["time_based"], "time_based of job %s is left out: it has no runtime", j.name)
+	}
+	if r.mode == trial.Block {
+		return
+	}
+	for _, name := range []string{"size", "io_size"} {
+		percent, ok := strings.CutSuffix(j.options[name], "%")
+		if !ok {
+			continue
+		}
+		delete(j.options, name)
+		if whole := number(j.options["size"]); name == "io_size" && whole > 0 {
+			j.options[name] = strconv.FormatUint(max(1, shareOf(whole, number(percent))), 10)
+			continue
+		}
+		r.change(j.at[name], "%s=%s%% of job %s is left out: a file has no size before it is written", name, percent, j.name)
+	}
+	if !j.sized() && ours {
+		r.change(j.place, "job %s has no size: one is chosen for its files", j.name)
+	}
+}
+
+// sizeShared gives jobs without a size that of the files that they share with others.
+func (r *reader) sizeShared() {
+	if r.mode == trial.Block {
+		return
+	}
+	for i := range r.jobs {
+		j := &r.jobs[i]
+		for _, other := range r.jobs {
+			if !j.sized() && other.has("size") && j.has("filename") && other.options["filename"] == j.options["filename"] {
+				j.options["size"] = other.options["size"]
+				r.change(j.place, "job %s has the size of its file, which job %s gives", j.name, other.name)
+			}
+		}
+	}
+}
+
+// sized reports whether the job gives the size of its files.
+func (j job) sized() bool { return j.has("size") || j.has("filesize") }
 
 func (c config) field() string {
 	switch {
@@ -60,78 +161,11 @@ func (c config) field() string {
 		return fieldPreset
 	case c.JobFile != "":
 		return fieldJobFile
+	case c.CommandLine != "":
+		return fieldCommandLine
 	default:
 		return fieldParameters
 	}
-}
-
-func read(c config, mode trial.Mode, name string) ([]job, error) {
-	known := newCatalogue()
-	if len(c.Parameters) > 0 {
-		return readParameters(c.Parameters, known, mode, name)
-	}
-	text := c.JobFile
-	if c.Preset != "" {
-		p, err := findPreset(c.Preset)
-		if err != nil {
-			return nil, err
-		}
-		if err := p.checkMode(mode); err != nil {
-			return nil, err
-		}
-		text = p.text
-	}
-	sections, err := parse(text)
-	if err != nil {
-		return nil, asFailure(err, c.field())
-	}
-	if c.Preset != "" {
-		sections = known.without(sections, mode)
-	}
-	return readSections(sections, known, mode, c.field())
-}
-
-func readSections(sections []section, known catalogue, mode trial.Mode, field string) ([]job, error) {
-	var jobs []job
-	defaults := map[string]string{} // a later [global] adds to an earlier one
-	for _, s := range sections {
-		into := defaults
-		if s.name != global {
-			into = maps.Clone(defaults)
-		}
-		for _, o := range s.options {
-			if err := known.apply(into, o, mode); err != nil {
-				return nil, asFailure(err, field)
-			}
-		}
-		if s.name == global {
-			continue
-		}
-		if i := slices.IndexFunc(jobs, func(j job) bool { return j.name == s.name }); i >= 0 {
-			return nil, invalid(field, fmt.Sprintf("line %d: job [%s] is already defined at line %d", s.line, s.name, jobs[i].line), "give each job its own name: results are stored by name")
-		}
-		jobs = append(jobs, job{name: s.name, line: s.line, options: into})
-	}
-	if len(jobs) == 0 {
-		return nil, invalid(field, "the job file has no job, only [global]", "add a section named after the job, for example [rand-read]")
-	}
-	return jobs, nil
-}
-
-func readParameters(parameters map[string]string, known catalogue, mode trial.Mode, name string) ([]job, error) {
-	j := job{name: name, options: map[string]string{}}
-	for _, key := range slices.Sorted(maps.Keys(parameters)) {
-		value := strings.TrimSpace(parameters[key])
-		o := option{name: key, value: value, hasValue: value != ""}
-		if err := known.apply(j.options, o, mode); err != nil {
-			return nil, asFailure(err, fieldParameters+"."+clip(key))
-		}
-	}
-	if _, ok := j.options["rw"]; !ok {
-		return nil, invalid(fieldParameters, "rw is missing", "set rw to read, write, randread, randwrite, readwrite, randrw, trim or randtrim")
-	}
-	j.addDefaults()
-	return []job{j}, nil
 }
 
 // Defaults of a job that is given by parameters. The size is not among them, as
@@ -155,14 +189,16 @@ func (j job) addDefaults() {
 // implyTimeBased makes a job run for its runtime, as people mean it: fio itself ends it when
 // size is done, which may be after a few milliseconds. A job that says how much it does, or
 // that it is not time_based, still ends when that is done. So does one that verifies, which
-// reads back what it wrote once.
-func (j job) implyTimeBased() {
+// reads back what it wrote once. It reports whether the job is time_based because of runtime.
+func (j job) implyTimeBased() bool {
 	switch {
 	case j.options["time_based"] == "0":
 		delete(j.options, "time_based")
 	case j.has("runtime") && !j.endsByAmount():
 		j.options["time_based"] = "1"
+		return true
 	}
+	return false
 }
 
 // endsByAmount reports whether an option says how much the job does, beside the size of
@@ -171,80 +207,30 @@ func (j job) endsByAmount() bool {
 	return slices.ContainsFunc([]string{"loops", "number_ios", "io_size", "verify"}, j.has)
 }
 
-// apply checks one option and puts its canonical value into the job.
-func (c catalogue) apply(into map[string]string, o option, mode trial.Mode) error {
-	a, ok := c[o.name]
-	if !ok {
-		return c.refuse(o)
-	}
-	if a.mode != "" && a.mode != mode {
-		return &lineError{o.line, fmt.Sprintf("%s works only on targets with volume mode %s, but a target has %s", o.name, a.mode, mode), "remove " + o.name}
-	}
-	value := o.value
-	if !o.hasValue {
-		if a.syntax.bare == "" {
-			return &lineError{o.line, o.name + " has no value", "write " + o.name + "=… (" + a.syntax.name + ")"}
-		}
-		value = a.syntax.bare
-	}
-	if err := checkCharacters(value); err != nil {
-		return &lineError{o.line, o.name + ": " + err.Error(), "write plain values: variables, expressions and quotes are not expanded"}
-	}
-	canonical, err := a.syntax.check(value)
-	if errors.Is(err, errKubernetesSuffix) {
-		return &lineError{o.line, o.name + ": " + err.Error(), fmt.Sprintf("write %sB for powers of 1024", value)}
-	}
-	if choice, ok := errors.AsType[*choiceError](err); ok {
-		return &lineError{o.line, o.name + ": " + err.Error(), suggest.Remedy(choice.given, choice.choices)}
-	}
-	if err != nil {
-		return &lineError{o.line, o.name + ": " + err.Error(), "use: " + a.syntax.name}
-	}
-	switch {
-	case slices.Contains(dropped, a.name):
-	case a.syntax.flag && canonical == "0" && a.name != "time_based":
-		delete(into, a.name)
-	default:
-		into[a.name] = canonical
-	}
-	return nil
-}
-
-func (c catalogue) refuse(o option) error {
-	if reason := refusals()[o.name]; reason != "" {
-		return &lineError{o.line, fmt.Sprintf("the option %s is not allowed: %s", o.name, reason), "remove it"}
-	}
-	message := fmt.Sprintf("%q is not a fio option that storagebench allows", clip(o.name))
-	if suggest.Nearest(o.name, c.names()) != "" {
-		return &lineError{o.line, message, suggest.Remedy(o.name, c.names())}
-	}
-	return &lineError{o.line, message, "remove it; docs/reference/fio-options.md lists those that are allowed"}
-}
-
 // checkWhole finds what is wrong with options taken together.
 func (j job) checkWhole(mode trial.Mode) error {
-	switch {
-	case j.on("time_based") && !j.has("runtime"):
-		return &lineError{j.line, j.title() + " is time_based and has no runtime", "add runtime=30s"}
-	case mode == trial.Filesystem && (strings.HasSuffix(j.options["size"], "%") || strings.HasSuffix(j.options["io_size"], "%")):
-		return &lineError{j.line, j.title() + " has a size in percent, but a file has no size before it is written", "give a size such as 10GiB; percentages are for block devices"}
-	case mode == trial.Filesystem && j.line > 0 && !j.has("size") && !j.has("filesize"):
-		return &lineError{j.line, j.title() + " has no size", "add size=1GiB, or as much as the job needs"}
+	wrong := func(at place, message, remedy string) error {
+		if at.line == 0 {
+			at = j.place
+		}
+		return &lineError{place: at, message: message, remedy: remedy}
+	}
+	switch each := number(j.options["size"]) / j.files(); {
 	case mode == trial.Filesystem && strings.Contains(j.pattern(), "trim"):
-		return &lineError{j.line, fmt.Sprintf("%s has rw=%s, which files do not support", j.title(), j.options["rw"]), "trim needs a block device: a target with blockDevice, or volumeMode: Block"}
-	case j.has("direct") && j.has("buffered") && j.options["direct"] == j.options["buffered"]:
-		return &lineError{j.line, fmt.Sprintf("%s has direct=%s and buffered=%[2]s, which contradict each other", j.title(), j.options["direct"]), "remove one"}
-	case j.has("filename") && j.has("nrfiles"):
-		return &lineError{j.line, j.title() + " has both filename and nrfiles", "remove one: the number of files is that of the names"}
-	case mode == trial.Filesystem && !j.has("filesize") && j.has("size") && number(j.options["size"])/j.files() < j.minBlock():
-		return &lineError{j.line, fmt.Sprintf("%s has files of %s and blocks of %s", j.title(), workload.Human(number(j.options["size"])/j.files()), workload.Human(j.minBlock())), "raise size or lower bs"}
+		return wrong(j.place, fmt.Sprintf("%s has rw=%s, which files do not support", j.title(), j.options["rw"]), "trim needs a block device: a target with blockDevice, or volumeMode: Block")
+	case mode == trial.Filesystem && strings.HasSuffix(j.options["offset"], "%"):
+		return wrong(j.at["offset"], j.title()+" has an offset in percent, but a file has no size before it is written", "give an offset such as 1GiB; percentages are for block devices")
+	case mode == trial.Filesystem && !j.has("filesize") && j.has("size") && each < j.minBlock():
+		return wrong(j.at["size"], fmt.Sprintf("%s has files of %s and blocks of %s", j.title(), workload.Human(each), workload.Human(j.minBlock())), "raise size or lower bs")
+	case j.options["zonemode"] == "strided" && (!j.has("zonesize")):
+		return wrong(j.at["zonemode"], j.title()+" has zonemode=strided and no zonesize", "add zonesize, for example zonesize=1MiB")
 	}
 	return nil
 }
 
 // title is what messages call the job.
 func (j job) title() string {
-	if j.line == 0 {
+	if j.at == nil || j.line == 0 && j.name == parametersName {
 		return "the job" // of parameters, which has no name of its own
 	}
 	return "job " + j.name
@@ -273,7 +259,8 @@ func (j job) fileNames() []string {
 
 // pattern is rw, with fio's default and without synonyms.
 func (j job) pattern() string {
-	switch p := j.options["rw"]; p {
+	p, _, _ := strings.Cut(j.options["rw"], ":")
+	switch p {
 	case "":
 		return "read"
 	case "rw":

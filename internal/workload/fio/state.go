@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 )
 
@@ -20,10 +21,33 @@ type sizeNote struct {
 	result.SizeChoice
 }
 
-// needsSize reports whether the size is ours to choose: that of a job of parameters
-// which gives none.
-func needsSize(c config, jobs []job) bool {
-	return len(c.Parameters) > 0 && !jobs[0].has("size") && !jobs[0].has("filesize")
+// unsized are the jobs whose size is ours to choose: those that give none, of parameters or
+// in a file system. A job of a job file has all of a device.
+func unsized(c config, jobs []job, mode trial.Mode) []int {
+	var out []int
+	for i, j := range jobs {
+		if !j.sized() && (len(c.Parameters) > 0 || mode == trial.Filesystem) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// setSize gives the jobs the size that was chosen.
+func setSize(jobs []job, which []int, choice result.SizeChoice) {
+	for _, i := range which {
+		jobs[i].options["size"], jobs[i].size = fmt.Sprint(choice.Bytes), &choice
+	}
+}
+
+// sizeOf is the size that was chosen for any of the jobs, or nil.
+func sizeOf(jobs []job) *result.SizeChoice {
+	for _, j := range jobs {
+		if j.size != nil {
+			return j.size
+		}
+	}
+	return nil
 }
 
 func loadSize(env workload.Env) (result.SizeChoice, error) {

@@ -1,7 +1,6 @@
 package fio
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -27,6 +26,8 @@ type syntax struct {
 	bare string
 	// flag: see the function of that name.
 	flag bool
+	// numeric: the value is a number, which may be calculated.
+	numeric bool
 }
 
 // choiceError is a value that is not among those that an option takes.
@@ -81,7 +82,7 @@ func integer(low, high uint64) syntax {
 	if high == math.MaxInt64 {
 		name = fmt.Sprintf("number, at least %d", low)
 	}
-	return syntax{name: name, check: func(v string) (string, error) {
+	return syntax{name: name, numeric: true, check: func(v string) (string, error) {
 		n, err := parseSize(v) // fio takes iodepth=1k as well
 		if err != nil {
 			return "", err
@@ -154,7 +155,7 @@ func list(of syntax) syntax {
 // sizeRange is 4k-64k.
 func sizeRange(of syntax) syntax {
 	return syntax{name: "range of sizes, as 4k-64k", check: func(v string) (string, error) {
-		low, high, ok := strings.Cut(v, "-")
+		low, high, ok := strings.Cut(strings.Replace(v, ":", "-", 1), "-")
 		if !ok {
 			return "", fmt.Errorf("%q is not a range like 4k-64k", clip(v))
 		}
@@ -204,7 +205,7 @@ func duration(unit time.Duration, high time.Duration) syntax {
 	if unit == time.Microsecond {
 		name = "time in microseconds, or with a unit: us, ms, s, m, h, d"
 	}
-	return syntax{name: name, check: func(v string) (string, error) {
+	return syntax{name: name, numeric: true, check: func(v string) (string, error) {
 		d, err := parseTime(v, unit)
 		if err != nil {
 			return "", err
@@ -213,58 +214,6 @@ func duration(unit time.Duration, high time.Duration) syntax {
 			return "", fmt.Errorf("%s is longer than %s", clip(v), high)
 		}
 		return strconv.FormatInt(d.Microseconds(), 10) + "us", nil
-	}}
-}
-
-// fileNames are plain names in the target's directory, several with colons between.
-func fileNames() syntax {
-	return syntax{name: "file names in the target's directory, with : between", check: func(v string) (string, error) {
-		names := strings.Split(v, ":")
-		if len(names) > 256 {
-			return "", fmt.Errorf("%d files are more than 256", len(names))
-		}
-		for _, name := range names {
-			switch {
-			case name == "":
-				return "", fmt.Errorf("%q names an empty file", clip(v))
-			case strings.Contains(name, "/") || name == "." || name == "..":
-				return "", fmt.Errorf("%q leaves the target's directory", clip(name))
-			case name[0] == '.' || name[0] == '-' || len(name) > 128 || strings.Trim(name, letters+digits+"_.+-") != "":
-				return "", fmt.Errorf("%q is not a plain file name (letters, digits, _ . + -)", clip(name))
-			}
-		}
-		return v, nil
-	}}
-}
-
-// distribution is random, or zipf, pareto, normal with parameters.
-func distribution() syntax {
-	return syntax{name: "random, zipf:θ, pareto:h, normal:σ", check: func(v string) (string, error) {
-		kind, parameter, has := strings.Cut(v, ":")
-		if kinds := []string{"random", "zipf", "pareto", "normal"}; !slices.Contains(kinds, kind) {
-			return "", &choiceError{kind, kinds}
-		}
-		for part := range strings.SplitSeq(parameter, ":") {
-			if _, err := strconv.ParseFloat(part, 64); has && err != nil {
-				return "", fmt.Errorf("%q is not a number", clip(part))
-			}
-		}
-		return v, nil
-	}}
-}
-
-// oneWord is free text without blanks.
-func oneWord() syntax {
-	return syntax{name: "text without blanks", check: func(v string) (string, error) { return v, nil }}
-}
-
-// mustBe allows one value only.
-func mustBe(value string) syntax {
-	return syntax{name: "only " + value, bare: value, check: func(v string) (string, error) {
-		if v != value {
-			return "", &choiceError{v, []string{value}}
-		}
-		return v, nil
 	}}
 }
 
@@ -280,13 +229,17 @@ func cpus() syntax {
 
 const maxSize = 1 << 50
 
-// errKubernetesSuffix marks a size that Kubernetes and fio read differently.
-var errKubernetesSuffix = errors.New("a suffix of Kubernetes")
-
-// parseSize reads a size with fio's suffixes. K, KB and KiB are all 1024 here.
-// fio itself takes KiB for 1000 bytes, contrary to everybody else, and its manual
-// says the same of Ki while its code reads 1024; we give it plain bytes instead.
+// parseSize reads a size with fio's suffixes, or a hexadecimal number. K, KB, Ki and KiB are
+// all 1024 here. fio itself takes KiB for 1000 bytes, contrary to everybody else; we give it
+// plain bytes instead.
 func parseSize(v string) (uint64, error) {
+	if hex, ok := strings.CutPrefix(strings.ToLower(v), "0x"); ok {
+		n, err := strconv.ParseUint(hex, 16, 63)
+		if err != nil {
+			return 0, fmt.Errorf("%q is not a hexadecimal number", clip(v))
+		}
+		return n, nil
+	}
 	end := 0
 	for end < len(v) && v[end] >= '0' && v[end] <= '9' {
 		end++
@@ -303,9 +256,7 @@ func parseSize(v string) (uint64, error) {
 	switch {
 	case power == 0:
 		return 0, fmt.Errorf("%q is not a number, or a size like 4k or 1GiB", clip(v))
-	case suffix[1:] == "i":
-		return 0, fmt.Errorf("%q has %w, which fio's manual and its code read differently", clip(v), errKubernetesSuffix)
-	case suffix[1:] != "" && suffix[1:] != "b" && suffix[1:] != "ib":
+	case suffix[1:] != "" && suffix[1:] != "b" && suffix[1:] != "i" && suffix[1:] != "ib":
 		return 0, fmt.Errorf("%q has an unknown suffix", clip(v))
 	case n > maxSize>>(10*power):
 		return 0, fmt.Errorf("%q is more than %s", clip(v), workload.Human(maxSize))

@@ -1,0 +1,168 @@
+package fio
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// ofProgram are options of fio's command line that are no options of a job: what they ask for
+// is left out. true: a value follows.
+var ofProgram = map[string]bool{
+	"output": true, "output-format": true, "append-terse": false, "minimal": false, "terse-version": true,
+	"eta": true, "eta-newline": true, "eta-interval": true, "status-interval": true, "bandwidth-log": false, "latency-log": false,
+	"showcmd": false, "readonly": false, "max-jobs": true, "warnings-fatal": false, "alloc-size": true, "debug": true,
+	"idle-prof": true, "inflate-log": true, "aux-path": true, "version": false,
+}
+
+// commandLine makes sections of a fio command line, as a job file would have them: what comes
+// before the first --name is [global], each --name begins a job, and a file among the arguments
+// stands for its text.
+type commandLine struct {
+	known    catalogue
+	includes map[string]string
+	words    []word
+	sections []section
+	// only are the sections that --section chooses.
+	only     []string
+	changes  []change
+	problems []*lineError
+	assigned map[string]string
+	used     map[string]bool
+}
+
+func parseCommandLine(text string, includes map[string]string, known catalogue) *commandLine {
+	c := &commandLine{known: known, includes: includes, assigned: map[string]string{}, used: map[string]bool{}}
+	if len(text) > maxText {
+		c.problem(place{}, fmt.Sprintf("the command line has %d bytes, more than the limit of %d", len(text), maxText), "use a job file")
+		return c
+	}
+	s := splitWords(text)
+	c.words, c.changes, c.problems = s.words, s.changes, s.problems
+	if len(c.problems) > 0 || !c.program() {
+		return c
+	}
+	c.sections = []section{{name: global}}
+	for len(c.words) > 0 && len(c.problems) < maxProblems {
+		w := c.words[0]
+		c.words = c.words[1:]
+		if strings.HasPrefix(w.text, "-") && len(w.text) > 1 {
+			c.option(w)
+		} else {
+			c.file(w)
+		}
+	}
+	if len(c.only) > 0 {
+		c.sections = slices.DeleteFunc(c.sections, func(s section) bool { return s.name != global && !slices.Contains(c.only, s.name) })
+	}
+	return c
+}
+
+func (c *commandLine) problem(at place, message, remedy string) {
+	c.problems = append(c.problems, &lineError{place: at, message: message, remedy: remedy})
+}
+
+// program removes the words up to fio. Without one, all words are arguments.
+func (c *commandLine) program() bool {
+	i := slices.IndexFunc(c.words, func(w word) bool { return path.Base(w.text) == "fio" })
+	if i < 0 {
+		if len(c.words) > 0 && strings.HasPrefix(c.words[0].text, "-") {
+			return true
+		}
+		c.problem(place{}, "it is no command line of fio", "begin with fio, as in fio --name=a --rw=read --size=1GiB")
+		return false
+	}
+	for _, w := range c.words[:i] {
+		name, value, assigns := strings.Cut(w.text, "=")
+		switch {
+		case assigns && isVariable(name):
+			c.assigned[name] = value
+		case !slices.Contains([]string{"sudo", "time", "env"}, w.text):
+			c.problem(w.place, fmt.Sprintf("fio is an argument of %q", clip(w.text)), "begin with fio")
+			return false
+		}
+	}
+	c.words = c.words[i+1:]
+	return true
+}
+
+// option reads an option with one dash or two, and its value, which may be the next word.
+func (c *commandLine) option(w word) {
+	o := splitOption(strings.TrimPrefix(strings.TrimPrefix(w.text, "-"), "-"), w.place)
+	takes, ours := ofProgram[o.name]
+	if !ours {
+		takes = c.takesNext(o.name)
+	}
+	if !o.hasValue && takes && len(c.words) > 0 {
+		o.value, o.hasValue = c.words[0].text, true
+		c.words = c.words[1:]
+	}
+	switch {
+	case ours:
+		c.changes = append(c.changes, change{w.place, "--" + o.name + " is left out: it does not change what is measured"})
+	case o.name == "section":
+		c.only = append(c.only, o.value)
+	case o.name == "name":
+		name := strings.TrimSpace(o.value)
+		if strings.HasPrefix(name, global) {
+			name = global
+		}
+		if len(c.sections) == maxSections {
+			c.problem(w.place, fmt.Sprintf("more than %d jobs", maxSections), "split it into several workloads")
+			return
+		}
+		c.sections = append(c.sections, section{name: name, place: w.place})
+	default:
+		last := &c.sections[len(c.sections)-1]
+		if len(last.options) == maxOptions {
+			c.problem(w.place, fmt.Sprintf("a job has more than %d options", maxOptions), "remove some")
+			return
+		}
+		last.options = append(last.options, o)
+	}
+}
+
+// takesNext reports whether the next word is the value of an option that has none.
+func (c *commandLine) takesNext(name string) bool {
+	if len(c.words) == 0 {
+		return false
+	}
+	a, ok := c.known[name]
+	switch next := c.words[0].text; {
+	case strings.HasPrefix(next, "-"):
+		return false
+	case !ok: // an option without a syntax of ours; a file would be given
+		_, file := c.includes[next]
+		return !file
+	case a.syntax.flag:
+		return false
+	case a.syntax.bare != "":
+		return next == "0" || next == "1"
+	default:
+		return true
+	}
+}
+
+// file puts the sections of a job file that is given where its name stands.
+func (c *commandLine) file(w word) {
+	name := w.text
+	text, ok := c.includes[name]
+	if !ok {
+		name = path.Base(name)
+		text, ok = c.includes[name]
+	}
+	if !ok {
+		c.problem(w.place, fmt.Sprintf("the job file %q is not given", clip(w.text)), "put its text into fio.include, with this name as the key")
+		return
+	}
+	c.used[name] = true
+	p := newParser(c.includes)
+	p.used = c.used
+	p.text(text, name, 0)
+	c.problems = append(c.problems, p.problems...)
+	if c.sections = append(c.sections, p.sections...); len(c.sections) > maxSections {
+		c.sections = c.sections[:maxSections]
+		c.problem(w.place, fmt.Sprintf("more than %d sections", maxSections), "split it into several workloads")
+	}
+}
