@@ -79,6 +79,18 @@ const (
 	InvalidCredentials = "InvalidCredentials"
 )
 
+// Reasons of the condition Qualified, besides Running.
+const (
+	// GatesMet: every gate is met.
+	GatesMet = "GatesMet"
+	// GateMissed: at least one gate is missed.
+	GateMissed = "GateMissed"
+	// GatesNotDecided: an interval contains the limit, or something was not measured.
+	GatesNotDecided = "GatesNotDecided"
+	// NumbersInvalid: a verdict makes the number of a gate worthless.
+	NumbersInvalid = "NumbersInvalid"
+)
+
 // Reasons of the condition TunablesRestored.
 const (
 	// Changed: a worker measures with settings that it has changed.

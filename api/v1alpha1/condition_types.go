@@ -26,6 +26,11 @@ const (
 	// not every trial was measured and stored. It is absent until then.
 	ConditionFailed = "Failed"
 
+	// ConditionQualified says what the run answers of a benchmark with gates: True if all of
+	// them are met, False if one is missed, Unknown as long as they are not decided. It is
+	// separate from whether the run went well.
+	ConditionQualified = "Qualified"
+
 	// ConditionResultsStored is normal-true: every object of the run is in the
 	// result store, the run's summary.json last. Unknown until the run ends.
 	ConditionResultsStored = "ResultsStored"

@@ -12,13 +12,24 @@ type StorageBenchmarkStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions: Ready, Reconciling, Stalled, Complete, Failed, ResultsStored, TunablesRestored
+	// conditions: Ready, Reconciling, Stalled, Complete, Failed, Qualified, ResultsStored, TunablesRestored
 	// (their reasons are in docs/reference/conditions.md).
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// answer is what the run answers; absent until it has ended with a summary.
+	// +optional
+	Answer *AnswerStatus `json:"answer,omitempty"`
+
+	// gates on each of their rows, of at most 64, those that are missed first; summary.json has
+	// all of them.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Gates []GateStatus `json:"gates,omitempty"`
 
 	// headline is the summary in one line, for kubectl get.
 	// +optional

@@ -54,6 +54,12 @@ type StorageBenchmarkSpec struct {
 	// +optional
 	Compare *Compare `json:"compare,omitempty"`
 
+	// gates are limits that decide whether the storage is good enough: the condition Qualified.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Gates []Gate `json:"gates,omitempty"`
+
 	// results says where the results go. Default: the ResultStore named default, if there is
 	// one that takes results of the namespace; else nowhere: the answer and the summary are in
 	// the status, and every other document is dropped when the run ends.
@@ -336,12 +342,13 @@ type ResultStoreReference struct {
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=sb;sbench,categories=storagebench
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 52",message="the name must not be longer than 52 characters, as Jobs and labels are named after it"
-// +kubebuilder:printcolumn:name="Done",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
-// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Answer",type=string,JSONPath=`.status.answer.answer`
 // +kubebuilder:printcolumn:name="Trials",type=string,JSONPath=`.status.run.progress`
+// +kubebuilder:printcolumn:name="Duration",type=string,JSONPath=`.status.run.activeFor`
 // +kubebuilder:printcolumn:name="Headline",type=string,JSONPath=`.status.headline`
-// +kubebuilder:printcolumn:name="Results",type=string,JSONPath=`.status.run.location`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Results",type=string,JSONPath=`.status.run.location`,priority=1
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1
 type StorageBenchmark struct {
 	metav1.TypeMeta `json:",inline"`

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -209,12 +210,15 @@ func stateLine(b *v1alpha1.StorageBenchmark) string {
 func printBenchmark(w io.Writer, b *v1alpha1.StorageBenchmark) error {
 	fmt.Fprintf(w, "%s/%s: %s\n", b.Namespace, b.Name, stateLine(b))
 	if b.Status.Run != nil {
-		fmt.Fprintln(w, "results:", b.Status.Run.Location)
+		fmt.Fprintln(w, "results:", cmp.Or(b.Status.Run.Location, "in the status only"))
+	}
+	if err := report.Answer(w, status.Answer(b.Status)); err != nil {
+		return err
 	}
 	if len(b.Status.Summary) > 0 {
 		fmt.Fprintln(w)
-		s := result.Summary{Rows: status.Rows(b.Status), Comparisons: status.Comparisons(b.Status)}
-		if err := errors.Join(report.Table(w, s), report.WriteVerdicts(w, s), report.Comparisons(w, s)); err != nil {
+		s := result.Summary{Rows: status.Rows(b.Status), Comparisons: status.Comparisons(b.Status), Gates: status.Gates(b.Status)}
+		if err := errors.Join(report.Table(w, s), report.Gates(w, s), report.WriteVerdicts(w, s), report.Comparisons(w, s)); err != nil {
 			return err
 		}
 	}

@@ -59,7 +59,7 @@ func newCommand() *cobra.Command {
 		Short: "Measure storage, and know what you measured",
 		Long: `storagebench measures storage with the same runner on a laptop and in Kubernetes.
 
-Exit codes: 0 done, 1 failed, 2 bad input; compare also 3 regression and
+Exit codes: 0 done, 1 failed, 2 bad input, 3 a regression or a gate that is missed,
 4 inconclusive.`,
 		Example: `  # measure a directory of this machine
   storagebench run -f benchmark.yaml --target fast=/mnt/fast

@@ -52,7 +52,8 @@ trials' I/Os together. The other formats:
 
 Failures and missing trials are listed on stderr.
 
-Exit codes: 0 printed, 1 cannot read the run, 2 bad input.`,
+Exit codes: 0 printed, 1 cannot read the run, 2 bad input; of a run with gates also
+3 one is missed, 4 not all of them are decided.`,
 		Example: `  storagebench report results/default/flush-cost/20261121-101500
 
   # for a browser, or as an attachment
@@ -115,7 +116,30 @@ func (f reportFlags) report(ctx context.Context, name string, stdin io.Reader, s
 		}
 	}
 	remarks(stderr, s)
-	return writeOut(stdout, f.out, func(w io.Writer) error { return f.write(w, name, s, workers) })
+	if err := writeOut(stdout, f.out, func(w io.Writer) error { return f.write(w, name, s, workers) }); err != nil {
+		return err
+	}
+	return answered(s)
+}
+
+// answered returns the exit code of a run with gates.
+func answered(s result.Summary) error {
+	if s.Answer == nil || len(s.Gates) == 0 {
+		return nil
+	}
+	return exitOf(s.Answer.Answer)
+}
+
+// exitOf returns the exit code of an answer about gates.
+func exitOf(answer string) error {
+	switch answer {
+	case result.Qualified:
+		return nil
+	case result.NotQualified:
+		return outcome(exitRegression)
+	default:
+		return outcome(exitInconclusive)
+	}
 }
 
 func (f reportFlags) write(w io.Writer, name string, s result.Summary, workers []report.WorkerTrials) error {
@@ -177,7 +201,7 @@ func remarks(w io.Writer, s result.Summary) {
 func printSummary(w io.Writer, output string, s result.Summary) error {
 	switch output {
 	case "table":
-		return errors.Join(report.Table(w, s), report.WriteVerdicts(w, s), report.Comparisons(w, s), report.Matrix(w, s))
+		return errors.Join(report.Answer(w, s.Answer), report.Table(w, s), report.Gates(w, s), report.WriteVerdicts(w, s), report.Comparisons(w, s), report.Matrix(w, s))
 	case "csv":
 		return export.Rows(w, s)
 	default:

@@ -53,7 +53,8 @@ If you are root, workloads are not: they run as user 60853, without privileges.
 
 Progress goes to stderr, the results to stdout. --run-id continues a run that was stopped.
 
-Exit codes: 0 every trial was measured, 1 something failed, 2 bad input.`,
+Exit codes: 0 every trial was measured and every gate is met, 1 something failed, 2 bad
+input, 3 a gate is missed, 4 not all gates are decided.`,
 		Example: `  # measure the targets of the file
   storagebench run -f benchmark.yaml
 
@@ -127,7 +128,7 @@ func runHere(ctx context.Context, f runFlags, stdout, stderr io.Writer) error {
 		}
 		return failure
 	}
-	return nil
+	return answered(summary)
 }
 
 func prepareRun(ctx context.Context, f runFlags) (*localRun, error) {

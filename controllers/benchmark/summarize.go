@@ -51,7 +51,7 @@ func (r *Reconciler) summarize(ctx context.Context, p *pass, err error) (ctrl.Re
 	if listErr != nil {
 		return ctrl.Result{}, errors.Join(err, listErr)
 	}
-	status.Summarize(&p.Status, status.Pass{Generation: p.Generation, Now: r.Clock.Now(), Outcome: p.outcome, Records: restore.Views(records)})
+	status.Summarize(&p.Status, status.Pass{Generation: p.Generation, Now: r.Clock.Now(), Outcome: p.outcome, Records: restore.Views(records), Gates: len(p.Spec.Gates)})
 	if writeErr := r.write(ctx, p); writeErr != nil {
 		if apierrors.IsConflict(writeErr) {
 			return ctrl.Result{RequeueAfter: conflictRetry}, nil

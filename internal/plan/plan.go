@@ -82,6 +82,9 @@ func Build(in Input) (*trial.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.Gates, err = buildGates(b.Spec, p.Workloads); err != nil {
+		return nil, err
+	}
 	p.Compare = compare
 	p.Order, p.Seed = string(cmp.Or(b.Spec.Trials.Order, v1alpha1.OrderInterleaved)), seedOf(p)
 	if err := in.trials(p); err != nil {

@@ -339,6 +339,12 @@ type Summary struct {
 	Rows       []Row           `json:"rows"`
 	// Comparisons of variants with the control; none in a run without variants.
 	Comparisons []Comparison `json:"comparisons,omitempty"`
+	// Gates of the benchmark, on each of their rows.
+	Gates []Gate `json:"gates,omitempty"`
+	// GatesOmitted is the number of gates that there is no room for; all of them count in the answer.
+	GatesOmitted int `json:"gatesOmitted,omitempty"`
+	// Answer of the run; absent in documents of releases that gave none.
+	Answer *Answer `json:"answer,omitempty"`
 	// Environment by worker.
 	Environment map[string]*Environment `json:"environment"`
 	// Attempts by worker.

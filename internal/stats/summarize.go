@@ -38,6 +38,10 @@ type Fold struct {
 	buckets      int
 	environments int
 	verdicts     int
+	// gates of the workers that were added, of at most maxGates, and how many there are of
+	// each outcome.
+	gates   []result.Gate
+	gatesOf map[result.GateOutcome]int
 }
 
 // part is what Fold keeps of a worker's summary.
@@ -54,7 +58,7 @@ type part struct {
 
 // NewFold begins the summary of a run.
 func NewFold(p *trial.Plan) *Fold {
-	f := &Fold{plan: p, workers: map[string]trial.Worker{}, parts: map[string]part{}}
+	f := &Fold{plan: p, workers: map[string]trial.Worker{}, parts: map[string]part{}, gatesOf: map[result.GateOutcome]int{}}
 	for _, w := range p.Workers {
 		f.workers[w.Name] = w
 	}
@@ -81,6 +85,7 @@ func (f *Fold) Add(w *result.WorkerSummary) error {
 			p.rows = append(p.rows, row)
 		}
 	}
+	decidedGates := gates(f.plan, worker, w, p.rows)
 	metrics := p.metrics()
 	if f.metrics+metrics > maxRowMetrics/2 { // to leave room for the workers to come
 		p.slim()
@@ -94,6 +99,7 @@ func (f *Fold) Add(w *result.WorkerSummary) error {
 		f.omitHistograms(&p.rows[i])
 		f.shortenVerdicts(&p.rows[i])
 	}
+	f.addGates(decidedGates)
 	p.environment = f.addEnvironment(w.Environment)
 	f.parts[worker.Name] = p
 	return nil
@@ -187,6 +193,7 @@ func (f *Fold) Finish(finishedAt time.Time) result.Summary {
 	for _, worker := range p.Workers {
 		w, ok := f.parts[worker.Name]
 		if !ok {
+			f.addGates(gates(p, worker, &result.WorkerSummary{}, nil))
 			continue
 		}
 		s.Stored += w.stored
@@ -200,6 +207,9 @@ func (f *Fold) Finish(finishedAt time.Time) result.Summary {
 		all = append(all, w.comparisons...)
 	}
 	s.Comparisons = decide(p, s.Rows, all)
+	sortGates(f.gates)
+	s.Gates, s.GatesOmitted = f.gates, f.gatesOf[result.GateMet]+f.gatesOf[result.GateMissed]+f.gatesOf[result.GateInconclusive]-len(f.gates)
+	s.Answer = f.answer(s)
 	return s
 }
 

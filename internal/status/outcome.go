@@ -60,6 +60,8 @@ type Pass struct {
 	Outcome    Outcome
 	// Records of the benchmark.
 	Records []Record
+	// Gates is the number of gates of the spec.
+	Gates int
 }
 
 // Summarize writes the conditions. Nothing else does.
@@ -69,6 +71,9 @@ func Summarize(s *v1alpha1.StorageBenchmarkStatus, p Pass) {
 	countActiveTime(run, p)
 	truncateTimes(run)
 	setTunablesRestored(w, p)
+	if p.Outcome.Reason != "" || run != nil && run.FinishedAt != nil {
+		setQualified(w, p)
+	}
 	switch finished := run != nil && run.FinishedAt != nil; {
 	case finished && p.Outcome.Reason == "":
 		setEnded(w, run, p.Records)

@@ -26,6 +26,8 @@ type Plan struct {
 	Variants []Variant `json:"variants,omitempty"`
 	// Compare is what is compared; nil: the variants, if there are any.
 	Compare *Compare `json:"compare,omitempty"`
+	// Gates are the limits that decide whether the storage is good enough.
+	Gates []Gate `json:"gates,omitempty"`
 	// Order of the trials: Interleaved, Random or Sequential. Empty in plans of releases that
 	// only had the first.
 	Order string `json:"order,omitempty"`
@@ -110,6 +112,23 @@ type Compare struct {
 	Metric   string `json:"metric,omitempty"`
 	// MinEffect is the smallest difference that matters: 0.05 is 5 %.
 	MinEffect float64 `json:"minEffect"`
+}
+
+// Gate is a limit for a metric.
+type Gate struct {
+	Workload string `json:"workload"`
+	// Target, Variant and Part that it is for; empty: all. An empty Part is the whole or, if that
+	// has no such metric, every part that does.
+	Target  string `json:"target,omitempty"`
+	Variant string `json:"variant,omitempty"`
+	Part    string `json:"part,omitempty"`
+	Metric  string `json:"metric"`
+	// Limit in the metric's unit: seconds, bytes, bytes per second, or a number.
+	Limit float64 `json:"limit"`
+	// AtMost reports that the limit is the highest value that is good enough; else the lowest.
+	AtMost bool `json:"atMost,omitempty"`
+	// Text is the limit as the spec has it.
+	Text string `json:"text"`
 }
 
 // Everything is the pattern that matches every device and dataset. In other patterns

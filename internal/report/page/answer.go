@@ -18,9 +18,18 @@ type Answer struct {
 	SpeaksFor   string
 }
 
+// classes of answers to a question.
+var classes = map[string]string{
+	result.Qualified: "good", result.AnswerBetter: "good", result.NoDifference: "good", result.NotQualified: "bad", result.AnswerWorse: "bad",
+	result.Invalid: "bad", result.Inconclusive: "open", result.JustMeasured: "open",
+}
+
 // answer of a run. A number that a verdict invalidates is no answer, and a run that did not
 // measure everything is not complete.
 func answer(s result.Summary, places []place) Answer {
+	if s.Answer != nil && len(s.Gates)+len(s.Comparisons) > 0 {
+		return Answer{Word: s.Answer.Answer, Class: classes[s.Answer.Answer], Sentence: s.Answer.Sentence, SpeaksFor: s.Answer.SpeaksFor}
+	}
 	a := Answer{Word: "Measured", Class: "open", Sentence: report.Headline(s), SpeaksFor: speaksFor(places)}
 	invalid := 0
 	for _, p := range places {
