@@ -192,15 +192,8 @@ func (a *assembler) bucket() {
 		asm.Mov.Reg(asm.R1, asm.R2),
 	)
 	a.mark(capped)
-	a.emit(asm.JLT.Imm(asm.R1, 2<<bucketBits, small), asm.Mov.Reg(asm.R3, asm.R1), asm.Mov.Imm(asm.R4, 0))
-	for _, bits := range []int32{32, 16, 8, 4, 2, 1} { // the highest bit, by halves
-		next := a.label("half")
-		a.emit(
-			asm.Mov.Reg(asm.R5, asm.R3), asm.RSh.Imm(asm.R5, bits), asm.JEq.Imm(asm.R5, 0, next),
-			asm.Mov.Reg(asm.R3, asm.R5), asm.Add.Imm(asm.R4, bits),
-		)
-		a.mark(next)
-	}
+	a.emit(asm.JLT.Imm(asm.R1, 2<<bucketBits, small))
+	a.highest(asm.R4)
 	a.emit(
 		asm.Sub.Imm(asm.R4, bucketBits),
 		asm.Mov.Reg(asm.R2, asm.R1), asm.RSh.Reg(asm.R2, asm.R4), asm.And.Imm(asm.R2, 1<<bucketBits-1),
@@ -212,17 +205,30 @@ func (a *assembler) bucket() {
 	a.mark(done)
 }
 
-// log2 leaves in R2 how many bits the value in R1 has. It destroys R3 and R5.
+// log2 leaves in R2 how many bits the value in R1 has, which is below 1<<63. It destroys R3, R4 and R5.
 func (a *assembler) log2() {
 	done := a.label("log2")
-	a.emit(asm.Mov.Imm(asm.R2, 0), asm.JEq.Imm(asm.R1, 0, done), asm.Mov.Reg(asm.R3, asm.R1), asm.Mov.Imm(asm.R2, 1))
-	for _, bits := range []int32{32, 16, 8, 4, 2, 1} {
-		next := a.label("half")
-		a.emit(
-			asm.Mov.Reg(asm.R5, asm.R3), asm.RSh.Imm(asm.R5, bits), asm.JEq.Imm(asm.R5, 0, next),
-			asm.Mov.Reg(asm.R3, asm.R5), asm.Add.Imm(asm.R2, bits),
-		)
-		a.mark(next)
-	}
+	a.emit(asm.Mov.Imm(asm.R2, 0), asm.JEq.Imm(asm.R1, 0, done))
+	a.highest(asm.R4)
+	a.emit(asm.Mov.Reg(asm.R2, asm.R4), asm.Add.Imm(asm.R2, 1))
 	a.mark(done)
+}
+
+// highest leaves in dst the number of the highest bit of R1, which is not 0 and below 1<<63, and
+// destroys R2, R3 and R5. It has no jumps: values differ, and a CPU would often guess wrong.
+func (a *assembler) highest(dst asm.Register) {
+	a.emit(asm.Mov.Reg(asm.R3, asm.R1), asm.Mov.Imm(dst, 0))
+	for power := int32(5); power >= 0; power-- {
+		half := int32(1) << power
+		if half == 32 {
+			a.emit(asm.LoadImm(asm.R5, 1<<32-1, asm.DWord))
+		} else {
+			a.emit(asm.Mov.Imm(asm.R5, 1<<half-1))
+		}
+		a.emit(
+			asm.Sub.Reg(asm.R5, asm.R3), asm.RSh.Imm(asm.R5, 63), // 1 if R3 has a bit from half on
+			asm.LSh.Imm(asm.R5, power),
+			asm.RSh.Reg(asm.R3, asm.R5), asm.Add.Reg(dst, asm.R5),
+		)
+	}
 }

@@ -24,7 +24,10 @@ type Collector struct {
 
 // Open starts to observe the disks. Its error says why that is not possible, in words for a
 // document.
-func Open(disks []Disk) (*Collector, error) {
+func Open(disks []Disk) (*Collector, error) { return open(disks, cpus()) }
+
+// open is Open on a machine of so many CPUs.
+func open(disks []Disk, cpus int) (*Collector, error) {
 	if len(disks) == 0 {
 		return nil, errors.New("none of the target's disks is visible")
 	}
@@ -36,7 +39,7 @@ func Open(disks []Disk) (*Collector, error) {
 	if c.own, err = mountNamespace("self"); err != nil {
 		return nil, explain(err)
 	}
-	spec, err := programs(disks)
+	spec, err := programs(disks, cpus)
 	if err != nil {
 		return nil, explain(err)
 	}
@@ -54,7 +57,7 @@ func Open(disks []Disk) (*Collector, error) {
 }
 
 // programs returns the programs and maps for the running kernel.
-func programs(disks []Disk) (*ebpf.CollectionSpec, error) {
+func programs(disks []Disk, cpus int) (*ebpf.CollectionSpec, error) {
 	kernel, err := btf.LoadKernelSpec()
 	if err != nil {
 		return nil, err
@@ -67,7 +70,7 @@ func programs(disks []Disk) (*ebpf.CollectionSpec, error) {
 	for _, d := range disks {
 		numbers, requests = append(numbers, d.number), requests+d.requests
 	}
-	spec := &ebpf.CollectionSpec{Maps: mapSpecs(len(disks), min(max(requests, 1024), maxRequests), cpus()), Programs: map[string]*ebpf.ProgramSpec{}}
+	spec := &ebpf.CollectionSpec{Maps: mapSpecs(len(disks), min(max(requests, 1024), maxRequests), cpus), Programs: map[string]*ebpf.ProgramSpec{}}
 	shared := spec.Maps[mapHistograms].Type == ebpf.Array
 	for name, program := range map[string]func(*assembler, []uint32) asm.Instructions{inserted: insertProgram, issued: issueProgram, completed: completeProgram} {
 		spec.Programs[name] = &ebpf.ProgramSpec{
