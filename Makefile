@@ -202,6 +202,10 @@ bench-overhead: deploy ## Compare fio in a worker with fio bare on the same volu
 bench-workloads: ## Compare the engines of storagebench with the programs they stand for, as root
 	@go build -o bin/bench-workloads ./hack/bench/workloads && bin/bench-workloads $(BENCH_FLAGS)
 
+.PHONY: bench-stats
+bench-stats: ## Simulate experiments, and count how often the statistics break their promises
+	@go build -o bin/bench-stats ./hack/bench/stats && bin/bench-stats $(BENCH_FLAGS)
+
 .PHONY: bench-latency
 bench-latency: deploy ## Measure what the operator adds to a benchmark's start and end
 	@go build -o bin/bench-latency ./hack/bench/latency && . hack/env.sh && bin/bench-latency $(BENCH_FLAGS)

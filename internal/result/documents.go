@@ -398,6 +398,8 @@ type Estimate struct {
 	Low    *float64 `json:"low,omitempty"`
 	High   *float64 `json:"high,omitempty"`
 	Pooled *float64 `json:"pooled,omitempty"`
+	// Autocorrelation of a trial's value with the one before, if the interval was widened for it.
+	Autocorrelation float64 `json:"autocorrelation,omitempty"`
 	// Bounds is how many of the N trials only give a lower bound.
 	Bounds int `json:"bounds,omitempty"`
 	// AtLeast reports that the median is a lower bound itself.

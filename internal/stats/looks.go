@@ -14,13 +14,12 @@ type Spending int
 
 // Ways of looking.
 const (
-	// Once: the ranks of a fixed number of trials. They are right for a run that does not stop
-	// early, and for one that stops on the interval's width and looks after every third trial.
-	// They are wrong for one that stops because a limit is inside or outside of the interval:
-	// that errs in 13 % of runs of 6 to 30 trials.
+	// Once: the ranks of a fixed number of trials, for a run that does not stop early. One that stops
+	// because a limit is inside or outside of the interval errs in 13 % of runs of 6 to 30
+	// trials; one that stops on the interval's width covers in 89 %, if trials correlate by 0.3.
 	Once Spending = iota
 	// Front looks after every trial, from the 6th on, at which 5/8 of the error are spent: six
-	// trials on one side of a limit decide.
+	// trials on one side of a limit decide. It is for runs that stop early, for whatever reason.
 	Front
 	// Even looks after every trial and spends the error in proportion to the trials.
 	Even
@@ -48,19 +47,25 @@ func (l Looks) Rank(n int) int {
 	if l.Spending == Once {
 		return rank(n, Confidence)
 	}
-	ranks := SpendingRanks(max(l.Max, n), l.Spending == Front)
-	if n > l.Max {
-		// Nothing is left to spend: the ranks stay, which is as valid.
-		return SpendingRanks(max(l.Max, MinTrials), l.Spending == Front)[max(l.Max, MinTrials)]
-	}
-	return ranks[n]
+	// After Max nothing is left to spend: the ranks stay, which is as valid.
+	return SpendingRanks(l.Max, l.Spending == Front)[min(n, max(l.Max, MinTrials))]
 }
 
 // next returns the smallest number of trials from n on that has a larger rank than one fewer has.
 // From there on, up to the next step, further trials only widen the interval.
 func (l Looks) next(n int) int {
-	for m := max(n, MinTrials); m <= max(l.Max, n)+12; m++ {
-		if l.Rank(m) > l.Rank(m-1) {
+	n = max(n, MinTrials)
+	if l.Spending == Once {
+		for m := n; m < n+4; m++ { // a rank steps every second or third trial
+			if rank(m, Confidence) > rank(m-1, Confidence) {
+				return m
+			}
+		}
+		return n
+	}
+	ranks := SpendingRanks(l.Max, l.Spending == Front)
+	for m := n; m < len(ranks); m++ {
+		if ranks[m] > ranks[m-1] {
 			return m
 		}
 	}
@@ -131,9 +136,9 @@ type Interval struct {
 	Widened bool
 }
 
-// maxAutocorrelation is the lag-1 autocorrelation above which an interval is widened. Below, it
-// cannot be told from none with as few values as a run has.
-const maxAutocorrelation = 0.2
+// maxAutocorrelation is the lag-1 autocorrelation above which an interval is widened. As few values as
+// a run has tell it badly, so it is low: with 0.2, intervals of a true 0.3 cover in less than 93 %.
+const maxAutocorrelation = 0.1
 
 // MedianOf returns the median of trials of one volume, in the order in which they ran, with its
 // interval: order statistics, which assume nothing of the distribution, widened if the trials are

@@ -81,7 +81,7 @@ func TestSummarizeFoldsMeasuredTrialsOnly(t *testing.T) {
 		w.Trials = append(w.Trials, result.TrialSummary{
 			Trial: trial.Trial{Workload: "oltp"}, Outcome: result.Measured,
 			Metrics: result.Metrics{
-				"read.iops":        {Unit: result.PerSecond, Value: float64(100 + i)},
+				"read.iops":        {Unit: result.PerSecond, Value: float64(100 + i*3%7)},
 				"read.latency.p99": {Unit: result.Seconds, Value: 0.001},
 			},
 		}, result.TrialSummary{Trial: trial.Trial{Workload: "broken"}, Outcome: result.Failed})

@@ -280,7 +280,7 @@ func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.Worke
 }
 
 func estimate(name, unit string, values []result.Metric, pooled result.Histograms) result.Estimate {
-	e := bounded(values)
+	e := bounded(values, Looks{})
 	e.Unit = unit
 	if operation, percentile, ok := latencyPercentile(name); ok {
 		if h := pooled[operation]; h != nil && h.Count() > 0 {

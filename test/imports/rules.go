@@ -230,6 +230,7 @@ var Rules = []Rule{
 	{Path: "hack/objects", Own: []string{"internal/store/s3"}},
 	{Path: "hack/bench/paired", Own: []string{"internal/stats"}},
 	{Path: "hack/bench/volume"},
+	{Path: "hack/bench/stats", Own: []string{"internal/stats"}, Foreign: []string{"gonum.org/v1/gonum/mathext"}},
 	{
 		Path:    "hack/bench/overhead",
 		Own:     []string{"api/v1alpha1", "hack/bench/lab", "hack/bench/paired", "hack/bench/volume", "internal/result", "internal/stats"},
