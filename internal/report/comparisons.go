@@ -143,6 +143,28 @@ func orderEffects(w io.Writer, s result.Summary) error {
 
 // InvalidArms says which of a comparison's two numbers is invalid, and why; nothing if both stand.
 func InvalidArms(rows []result.Row, c result.Comparison, metric string) string {
+	return invalidArms(rows, c, metric, func([]string) bool { return true })
+}
+
+// unsafeConfiguration is the verdict that what was acknowledged can be lost.
+const unsafeConfiguration = "UnsafeConfiguration"
+
+// Incomparable is InvalidArms without what a variant does on purpose. A variant that stops flushes makes
+// its own numbers unsafe, which is no reason not to say how much faster it is: that is the question. Numbers
+// that are not the storage's at all stay incomparable, and so do targets of which one is unsafe.
+func Incomparable(rows []result.Row, c result.Comparison, metric string) string {
+	return invalidArms(rows, c, metric, func(names []string) bool {
+		return c.By == "target" || !slices.Equal(names, []string{unsafeConfiguration})
+	})
+}
+
+// Unsafe reports whether what the variant acknowledges can be lost.
+func Unsafe(rows []result.Row, c result.Comparison, metric string) bool {
+	return invalidArms(rows, c, metric, func(names []string) bool { return slices.Contains(names, unsafeConfiguration) }) != ""
+}
+
+// invalidArms is InvalidArms of those whose verdicts count.
+func invalidArms(rows []result.Row, c result.Comparison, metric string, counts func(names []string) bool) string {
 	type side struct{ name, target, variant string }
 	sides := []side{{"control", c.Target, c.Control}, {"variant", c.Target, c.Variant}}
 	if c.By == "target" {
@@ -156,7 +178,7 @@ func InvalidArms(rows []result.Row, c result.Comparison, metric string) string {
 		if i < 0 {
 			continue
 		}
-		if names := Invalid(rows[i], metric); len(names) > 0 {
+		if names := Invalid(rows[i], metric); len(names) > 0 && counts(names) {
 			parts = append(parts, side.name+" invalid: "+strings.Join(names, ", "))
 		}
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 // decide gives each comparison that has a primary metric its outcome, and a sentence. A number
-// that a verdict invalidates decides nothing, whatever its interval. Of the others, Better and Worse are
+// that a verdict invalidates decides nothing, whatever its interval, except where a variant stops
+// flushes on purpose, which the sentence then says. Of the others, Better and Worse are
 // corrected for their number.
 func decide(p *trial.Plan, rows []result.Row, all []compared) []result.Comparison {
 	var family []*Comparison
@@ -38,6 +39,9 @@ func decide(p *trial.Plan, rows []result.Row, all []compared) []result.Compariso
 			} else {
 				d.MoreRepeats = c.primary.MoreUnits * perUnit(p.Order)
 				d.Sentence = sentence(c, p.Order, len(family))
+				if report.Unsafe(rows, c.Comparison, d.Metric) {
+					d.Sentence += " What is acknowledged can be lost when the power fails: UnsafeConfiguration."
+				}
 			}
 			c.Primary = &d
 		}
@@ -56,7 +60,7 @@ func perUnit(order string) int {
 
 // invalidArms says which of a comparison's two numbers is invalid and why; nothing if both stand.
 func invalidArms(rows []result.Row, c result.Comparison) string {
-	if why := report.InvalidArms(rows, c, c.Primary.Metric); why != "" {
+	if why := report.Incomparable(rows, c, c.Primary.Metric); why != "" {
 		return fmt.Sprintf("%s cannot be compared: %s.", c.Primary.Metric, why)
 	}
 	return ""

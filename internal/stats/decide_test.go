@@ -54,6 +54,16 @@ func TestAComparisonHasAnOutcomeAndASentence(t *testing.T) {
 			t.Verdicts = []result.Verdict{{Name: "FromMemory", Effect: result.Invalidates, Operation: "read", Sentence: "It is."}}
 		}
 	}
+	unsafe := func(t *result.TrialSummary) {
+		if t.Variant == "a" {
+			t.Verdicts = []result.Verdict{{Name: "UnsafeConfiguration", Effect: result.Invalidates, Operation: "read", Sentence: "It is."}}
+		}
+	}
+	both := func(t *result.TrialSummary) {
+		if unsafe(t); t.Variant == "a" {
+			t.Verdicts = append(t.Verdicts, result.Verdict{Name: "FromMemory", Effect: result.Invalidates, Operation: "read", Sentence: "It is."})
+		}
+	}
 	tooFast := func(t *result.TrialSummary) {
 		m := t.Metrics["read.iops"]
 		m.AtLeast = t.Repeat == 1
@@ -80,6 +90,8 @@ func TestAComparisonHasAnOutcomeAndASentence(t *testing.T) {
 		"random":                       {8, "Random", nil, nil, 1.2, Better, 0, "8 blocks)."},
 		"sequential":                   {8, "Sequential", nil, nil, 1.5, Better, 0, "8 trials); in sequential order a drift cannot be told from a difference."},
 		"memory":                       {12, "", nil, invalid, 1.2, Undecided, 0, "read.iops cannot be compared: variant invalid: FromMemory."},
+		"unsafe on purpose":            {12, "", nil, unsafe, 1.2, Better, 0, "6 blocks). What is acknowledged can be lost when the power fails: UnsafeConfiguration."},
+		"unsafe, and memory":           {12, "", nil, both, 1.2, Undecided, 0, "read.iops cannot be compared: variant invalid: FromMemory, UnsafeConfiguration."},
 		"too fast":                     {12, "", nil, tooFast, 1.2, Undecided, 12, "1 of 12 pairs were too fast to be measured"},
 		"nothing":                      {12, "", nil, nothing, 1.2, Undecided, 12, "read.iops has no ratio, because a value is 0."},
 	} {

@@ -4,6 +4,7 @@ package samples
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,6 +53,41 @@ func TestBenchmarks(t *testing.T) {
 				t.Errorf("the plan has %d trials and %d workers", len(p.Trials), len(p.Workers))
 			}
 		})
+	}
+}
+
+// A sample that compares says in its status which is better, so it must have as many trials as the
+// smallest p of a sign-flip over blocks of two repeats takes, corrected for all its comparisons.
+func TestSamplesThatCompareHaveEnoughTrialsToDecide(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(dir, "storagebenchmark_*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for _, file := range files {
+		b, err := spec.Read(t.Context(), bytes.NewReader(read(t, file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		workloads := len(b.Spec.Workloads)
+		if c := b.Spec.Compare; c != nil && c.Primary != nil && c.Primary.Workload != "" {
+			workloads = 1
+		}
+		comparisons := workloads * len(b.Spec.Targets) * max(len(b.Spec.Variants)-1, 0)
+		if c := b.Spec.Compare; c != nil && c.By == v1alpha1.CompareByTarget {
+			comparisons = workloads * (len(b.Spec.Targets) - 1) * max(len(b.Spec.Variants), 1)
+		}
+		if comparisons == 0 {
+			continue
+		}
+		compared++
+		blocks := int(b.Spec.Trials.Min) / 2
+		if least := 2 / math.Pow(2, float64(blocks)); least > 0.05/float64(comparisons) {
+			t.Errorf("%s: with %d trials the smallest p is %.3g, too large for %d comparisons", filepath.Base(file), b.Spec.Trials.Min, least, comparisons)
+		}
+	}
+	if compared < 8 {
+		t.Errorf("only %d samples compare", compared)
 	}
 }
 
