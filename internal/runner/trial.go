@@ -75,7 +75,9 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 		d.Measurement = *m
 		more.samples = seen.encode(d)
 		d.SetFlushes(w.summary.Environment.Target.Layers)
-		d.Verdicts = verdict.Judge(verdict.Of(d, w.summary.Environment))
+		facts := verdict.Of(d, w.summary.Environment)
+		facts.Samples = seen.table(d.Rates)
+		d.Verdicts = verdict.Judge(facts)
 	}
 	d.Seconds = w.Clock.Now().Sub(began).Seconds()
 	d.Outcome = result.Measured

@@ -206,6 +206,7 @@ func (f *Fold) Finish(finishedAt time.Time) result.Summary {
 		s.Rows = append(s.Rows, w.rows...)
 		all = append(all, w.comparisons...)
 	}
+	shared(p, &s)
 	s.Comparisons = decide(p, s.Rows, all)
 	sortGates(f.gates)
 	s.Gates, s.GatesOmitted = f.gates, f.gatesOf[result.GateMet]+f.gatesOf[result.GateMissed]+f.gatesOf[result.GateInconclusive]-len(f.gates)

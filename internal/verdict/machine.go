@@ -57,6 +57,12 @@ func (f *Facts) deviceDepth() float64 {
 	return depth * counted / ran
 }
 
+// latencyTarget is a job that looks for a depth, runtimeOption one that goes on for a time.
+var (
+	latencyTarget = regexp.MustCompile(`(?m)^latency_target=`)
+	runtimeOption = regexp.MustCompile(`(?m)^runtime=`)
+)
+
 var numjobs = regexp.MustCompile(`(?m)^numjobs=(\d+)$`)
 
 // threads of a fio job file; 0: it is none. Only one group of jobs can be judged.

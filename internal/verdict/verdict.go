@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/samples"
 )
 
 // Names of the verdicts.
@@ -24,6 +25,8 @@ const (
 	WorkingSetTooSmall  = "WorkingSetTooSmall"
 	ThinReads           = "ThinReads"
 	UnsafeConfiguration = "UnsafeConfiguration"
+	NotSteady           = "NotSteady"
+	SameDevice          = "SameDevice"
 	BackgroundIO        = "BackgroundIO"
 	NoisyNeighbour      = "NoisyNeighbour"
 	Throttled           = "Throttled"
@@ -41,13 +44,15 @@ const (
 // Names are all of them.
 var Names = []string{
 	FromMemory, CachedBelow, MemoryBacked, DataReduced, ImpossibleUncached, NoDeviceEvidence, DirectIOFallback, WorkingSetTooSmall, ThinReads,
-	UnsafeConfiguration, BackgroundIO, NoisyNeighbour, Throttled, CPUThrottled, CPUBound, QueueHidesLatency, BlockSizeLimited, RunnerDisturbs, ToolErrors, Overloaded, MayIgnoreFlushes, FlushesUnproven,
+	UnsafeConfiguration, NotSteady, SameDevice, BackgroundIO, NoisyNeighbour, Throttled, CPUThrottled, CPUBound, QueueHidesLatency, BlockSizeLimited, RunnerDisturbs, ToolErrors, Overloaded, MayIgnoreFlushes, FlushesUnproven,
 }
 
 // Facts are what is judged.
 type Facts struct {
 	// Measurement of the trial. Its metrics include those of the disks.
 	Measurement result.Measurement
+	// Samples of the trial over time; nil: there are none.
+	Samples *samples.Table
 	// Tunables that were set during the trial.
 	Tunables []result.Tunable
 	// Imported reports that another tool's output is all that is known.
@@ -92,8 +97,8 @@ type check func(f *Facts) []result.Verdict
 // a cause comes before the one that sees only its effect.
 var chain = []check{
 	memoryBacked, cachedBelow, thinReads, dataReduced, fromMemory, drained, directIOFallback, impossible, aboveLink, leftInMemory, readBack, unsafe,
-	toolErrors, overloaded, ladder, throttled, cpuThrottled, cpuBound, queueHidesLatency, blockSizeLimited, smallBlocks, backgroundIO, foreignRequests, noisyNeighbour,
-	workingSet, noDeviceEvidence, runnerDisturbs,
+	toolErrors, overloaded, ladder, limitChanged, throttled, cpuThrottled, cpuBound, queueHidesLatency, blockSizeLimited, smallBlocks, backgroundIO, foreignRequests, noisyNeighbour,
+	notSteady, workingSet, noDeviceEvidence, runnerDisturbs,
 }
 
 // Judge returns the verdicts on a trial, those that invalidate first. There is at most one of a

@@ -1,0 +1,257 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"storagebench.io/storagebench/internal/report"
+	"storagebench.io/storagebench/internal/result"
+)
+
+const (
+	// rounds is how many equal parts a trial has for the test of SNIA's PTS, which is as many as
+	// the window of rounds there, of a minute each.
+	rounds = 5
+	// roundsRange and roundsSlope are what the means of the rounds may differ, and a line through them
+	// may move, as shares of their mean.
+	roundsRange, roundsSlope = 0.2, 0.1
+	// fewest is how many intervals tell anything about a change.
+	fewest = 10
+	// most is how many values are tested: those of longer trials are means of several intervals.
+	most = 64
+	// enoughBatches is how many values are left when neighbours are joined because they depend on
+	// each other.
+	enoughBatches = 20
+	// dependent is the correlation of neighbours from which on they are joined.
+	dependent = 0.2
+	// shuffles of the values tell how often chance alone does as much.
+	shuffles = 999
+	// chance is how often each of two tests may be wrong about noise, and trendLimit what that is in
+	// standard deviations of a normal distribution, both ways.
+	chance     = 0.005
+	trendLimit = 2.81
+	// stall is how long an operation stands still, in seconds and as a share of its time, before
+	// that is said.
+	stallSeconds, stallShare = 0.9, 0.05
+)
+
+// notSteady: the rate changed while the trial ran, so that its mean is that of no state of the
+// storage.
+func notSteady(f *Facts) []result.Verdict {
+	if !f.oneAfterAnother() {
+		return nil
+	}
+	var out []result.Verdict
+	for _, op := range f.operations() {
+		s := f.series(op)
+		v, ok := s.stalled()
+		if !ok {
+			v, ok = s.changed()
+		}
+		if ok {
+			v.Name, v.Effect, v.Operation = NotSteady, result.Qualifies, op
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// oneAfterAnother reports whether the workload does the same all the time: groups of jobs, or clones
+// that end when they have done their part, change the rate themselves, and so does a search
+// for a depth.
+func (f *Facts) oneAfterAnother() bool {
+	if f.Measurement.PartsOnly || f.Samples == nil {
+		return false
+	}
+	input := f.Measurement.Input
+	if input == "" {
+		return true // an engine of ours
+	}
+	n := f.threads()
+	return n > 0 && !latencyTarget.MatchString(input) && (n == 1 || runtimeOption.MatchString(input))
+}
+
+// stalled finds the longest time in which nothing completed.
+func (s series) stalled() (v result.Verdict, ok bool) {
+	usual := median(s.rates)
+	longest, at, now := 0.0, 0.0, 0.0
+	for i, rate := range s.rates {
+		if now += s.lengths[i]; rate > 0 {
+			now = 0
+		}
+		if now > longest {
+			longest, at = now, s.ends[i]-now
+		}
+	}
+	span := s.span()
+	if longest < stallSeconds || longest < stallShare*span || usual*longest < fewest {
+		return v, false // of a slow workload, a pause is no surprise
+	}
+	return result.Verdict{
+		Sentence: fmt.Sprintf("Nothing completed for %.1f s, %.1f s after the start.", longest, at),
+		Settle:   "Look at the samples, and find out what the storage waited for.",
+		Evidence: evidence(
+			number{"stall", result.Seconds, longest},
+			number{"at", result.Seconds, at},
+			number{"usual", result.PerSecond, usual},
+		),
+	}, true
+}
+
+// changed finds a drift or a step that is large enough to matter, and that chance does not explain.
+func (s series) changed() (v result.Verdict, ok bool) {
+	if len(s.rates) < fewest {
+		return v, false
+	}
+	width, drift := window(s.rates)
+	if width <= roundsRange && drift <= roundsSlope {
+		return v, false
+	}
+	values, joined := independent(s.rates)
+	at, _ := stepOf(values)
+	if at == 0 || !beyondChance(values) {
+		return v, false
+	}
+	before, after := mean(values[:at]), mean(values[at:])
+	when := s.ends[min(at*joined, len(s.ends))-1]
+	return result.Verdict{
+		Sentence: fmt.Sprintf("The rate was not steady: %s per second in the first %.1f s, and %s after that.", report.Number(before), when, report.Number(after)),
+		Settle:   "Find out what changed then; or measure for longer, with ramp_time, until the rate is steady.",
+		Evidence: evidence(
+			number{"before", result.PerSecond, before},
+			number{"after", result.PerSecond, after},
+			number{"at", result.Seconds, when},
+			number{"rounds.range", result.Ratio, width},
+			number{"rounds.slope", result.Ratio, drift},
+		),
+	}, true
+}
+
+// window is the test of SNIA's PTS, of a trial in five rounds: how far their means lie apart, and
+// how far a line through them moves, as shares of their mean.
+func window(rates []float64) (width, drift float64) {
+	n := len(rates)
+	var y [rounds]float64
+	for i := range y {
+		y[i] = mean(rates[i*n/rounds : (i+1)*n/rounds])
+	}
+	all := mean(y[:])
+	if all <= 0 {
+		return 0, 0
+	}
+	low, high := y[0], y[0]
+	for _, v := range y {
+		low, high = min(low, v), max(high, v)
+	}
+	slope := (-2*y[0] - y[1] + y[3] + 2*y[4]) / 10
+	return (high - low) / all, math.Abs(slope) * (rounds - 1) / all
+}
+
+// independent joins neighbours until they hardly depend on each other, as long as enough are left.
+func independent(rates []float64) (values []float64, joined int) {
+	joined = (len(rates) + most - 1) / most
+	values = batches(rates, joined)
+	for len(rates)/(2*joined) >= enoughBatches && correlation(values) > dependent {
+		joined *= 2
+		values = batches(rates, joined)
+	}
+	return values, joined
+}
+
+// beyondChance reports whether a trend or a step of the values is more than noise makes of them:
+// by the variance of Kendall's S, and by shuffles of the values, of which hardly any has
+// as much. Noise whose neighbours depend on each other makes more than that.
+func beyondChance(values []float64) bool {
+	n := float64(len(values))
+	excess := excessOf(values)
+	if z := (trendOf(values) - 1) / math.Sqrt(n*(n-1)*(2*n+5)/18); z > trendLimit*excess {
+		return true
+	}
+	step := clarity(values)
+	allowed := int(chance * (shuffles + 1))
+	shuffled := append([]float64(nil), values...)
+	r := rand.New(rand.NewPCG(1, uint64(len(values)))) // the same verdict on the same samples
+	for range shuffles {
+		r.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		if excess*clarity(shuffled) >= step*(1-1e-9) {
+			if allowed--; allowed <= 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// clarity is how large the best step of the values is, compared with what they vary without it.
+func clarity(values []float64) float64 {
+	_, score := stepOf(values)
+	all := squares(centred(values))
+	rest := all - score*score
+	if rest <= 1e-12*all {
+		return math.Inf(1) // nothing but the step
+	}
+	return score / math.Sqrt(rest)
+}
+
+func centred(values []float64) []float64 {
+	m := mean(values)
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = v - m
+	}
+	return out
+}
+
+// excessOf is how much more the means of neighbours vary than those of values that do not depend on
+// each other. What depends on each other is what is left without the step, or without the drift,
+// whichever explains more.
+func excessOf(values []float64) float64 {
+	n := float64(len(values))
+	rest := withoutLine(values)
+	if at, _ := stepOf(values); at > 0 {
+		if other := withoutStep(values, at); squares(other) < squares(rest) {
+			rest = other
+		}
+	}
+	rho := correlation(rest)
+	rho += (4 + 4*max(0, rho)) / n // what was explained makes it look smaller
+	rho = min(0.9, max(0, rho))
+	return math.Sqrt((1 + rho) / (1 - rho))
+}
+
+func withoutStep(values []float64, at int) []float64 {
+	before, after := mean(values[:at]), mean(values[at:])
+	out := make([]float64, len(values))
+	for i, v := range values {
+		if out[i] = v - after; i < at {
+			out[i] = v - before
+		}
+	}
+	return out
+}
+
+func withoutLine(values []float64) []float64 {
+	middle, m := float64(len(values)-1)/2, mean(values)
+	var xy, xx float64
+	for i, v := range values {
+		x := float64(i) - middle
+		xy, xx = xy+x*(v-m), xx+x*x
+	}
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = v - m
+		if xx > 0 {
+			out[i] -= xy / xx * (float64(i) - middle)
+		}
+	}
+	return out
+}
+
+func squares(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v * v
+	}
+	return sum
+}

@@ -1,0 +1,268 @@
+package verdict
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/samples"
+)
+
+// course is how a workload went: operations per second in each interval.
+type course func(i int) float64
+
+// went gives facts samples of so many intervals of an operation.
+func went(operation string, intervals int, seconds float64, c course) func(*Facts) {
+	return func(f *Facts) {
+		if f.Samples == nil {
+			f.Samples = &samples.Table{}
+		}
+		at := time.Unix(1000, 0)
+		for i := range intervals {
+			at = at.Add(time.Duration(seconds * 1e9))
+			row := f.Samples.Add(at, samples.Workload, operation)
+			f.Samples.Set(row, samples.Seconds, seconds)
+			f.Samples.Set(row, samples.Count, max(0, c(i))*seconds)
+		}
+	}
+}
+
+// reads is a trial that reads, of which nothing but its course is known.
+func reads(input string, changes ...func(*Facts)) Facts {
+	f := Facts{Measurement: result.Measurement{Metrics: result.Metrics{}, Operations: []string{"read"}, Input: input}}
+	for _, change := range changes {
+		change(&f)
+	}
+	return f
+}
+
+const oneJob = "[a]\nruntime=10s\nrw=randread\n"
+
+// noise is normal, with a coefficient of variation, and depends on its neighbour by rho.
+func noise(r *rand.Rand, cv, rho float64) course {
+	last := 0.0
+	return func(int) float64 {
+		last = rho*last + math.Sqrt(1-rho*rho)*r.NormFloat64()
+		return 1000 * math.Exp(cv*last)
+	}
+}
+
+// A rate that is noise, however wild, is accused in at most one of a hundred trials.
+func TestNoiseIsSteady(t *testing.T) {
+	for _, c := range []struct{ cv, rho float64 }{{0.02, 0}, {0.1, 0}, {0.3, 0}, {0.1, 0.5}, {0.3, 0.3}, {1, 0}} {
+		for _, n := range []int{10, 12, 30, 50, 100, 300} {
+			r, accused := rand.New(rand.NewPCG(uint64(n), uint64(1000*c.cv+10*c.rho))), 0
+			const trials = 300
+			for range trials {
+				f := reads(oneJob, went("read", n, 1, noise(r, c.cv, c.rho)))
+				if len(notSteady(&f)) > 0 {
+					accused++
+				}
+			}
+			// Of correlated noise in few intervals, nobody can tell it from a drift: twice as much.
+			if limit := map[bool]float64{false: 0.015, true: 0.03}[c.rho > 0 && n < 100]; float64(accused) > limit*trials {
+				t.Errorf("noise of %+v, %d intervals: accused %d of %d times", c, n, accused, trials)
+			}
+		}
+	}
+}
+
+// Waves of a file system's own, as of its journal or transaction groups, are not a change.
+func TestWavesAreSteady(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for _, period := range []int{5, 7, 10} {
+		n := noise(r, 0.05, 0)
+		f := reads(oneJob, went("read", 60, 1, func(i int) float64 {
+			return n(i) * (1 + 0.4*math.Sin(2*math.Pi*float64(i)/float64(period)))
+		}))
+		if v := notSteady(&f); len(v) > 0 {
+			t.Errorf("waves of %d s: %+v", period, v)
+		}
+	}
+}
+
+func TestAChangeIsSeen(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for name, c := range map[string]struct {
+		intervals int
+		course    func(n course) course
+		cv        float64
+	}{
+		"a limit is lifted in the middle": {40, func(n course) course { return step(n, 20, 4) }, 0.1},
+		"a limit is lifted, of few":       {12, func(n course) course { return step(n, 6, 4) }, 0.02},
+		"a cache is full":                 {50, func(n course) course { return step(n, 10, 0.4) }, 0.15},
+		"a cache is nearly never full":    {100, func(n course) course { return step(n, 85, 0.2) }, 0.1},
+		"a drift":                         {60, func(n course) course { return func(i int) float64 { return n(i) * (1 + float64(i)/60) } }, 0.1},
+		"a drift downwards, at length":    {1000, func(n course) course { return func(i int) float64 { return n(i) * (1 - float64(i)/2000) } }, 0.2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 50 {
+				f := reads(oneJob, went("read", c.intervals, 0.5, c.course(noise(r, c.cv, 0))))
+				judged := Judge(f)
+				if v := find(judged, NotSteady, "read"); v == nil || v.Effect != result.Qualifies || v.Operation != "read" {
+					t.Fatalf("it is missed: %+v", judged)
+				}
+			}
+		})
+	}
+}
+
+// step is a course whose rate is another from an interval on.
+func step(n course, from int, factor float64) course {
+	return func(i int) float64 {
+		if i >= from {
+			return factor * n(i)
+		}
+		return n(i)
+	}
+}
+
+func TestTheMomentOfAStepIsTold(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	f := reads(oneJob, went("read", 40, 0.5, step(noise(r, 0.02, 0), 30, 3)))
+	v := find(Judge(f), NotSteady, "read")
+	if v == nil || math.Abs(v.Evidence["at"].Value-15) > 0.6 || math.Abs(v.Evidence["before"].Value-1000) > 50 || math.Abs(v.Evidence["after"].Value-3000) > 150 {
+		t.Errorf("%+v", v)
+	}
+}
+
+// A second in which nothing completes is said, unless so little does that this is no surprise.
+func TestAStallIsSeen(t *testing.T) {
+	stalled := func(from, to int, rate float64) course {
+		return func(i int) float64 {
+			if i >= from && i < to {
+				return 0
+			}
+			return rate
+		}
+	}
+	for name, c := range map[string]struct {
+		course course
+		seen   bool
+	}{
+		"a second":           {stalled(20, 30, 1000), true},
+		"half a second":      {stalled(20, 25, 1000), false},
+		"of a slow workload": {stalled(20, 30, 5), false},
+		"none":               {stalled(0, 0, 1000), false},
+	} {
+		f := reads(oneJob, went("read", 50, 0.1, c.course))
+		v := notSteady(&f)
+		if (len(v) > 0 && v[0].Evidence["stall"].Value > 0) != c.seen {
+			t.Errorf("%s: %+v", name, v)
+		}
+		if c.seen && (math.Abs(v[0].Evidence["stall"].Value-1) > 1e-9 || math.Abs(v[0].Evidence["at"].Value-2) > 1e-9) {
+			t.Errorf("%s: %+v", name, v[0])
+		}
+	}
+}
+
+// Where the workload itself changes its rate, nobody is accused.
+func TestWorkloadsThatChangeThemselvesAreNotJudged(t *testing.T) {
+	changes := went("read", 40, 1, step(func(int) float64 { return 1000 }, 20, 3))
+	for name, c := range map[string]struct {
+		f    Facts
+		seen bool
+	}{
+		"one job":                    {reads(oneJob, changes), true},
+		"an engine of ours":          {reads("", changes), true},
+		"clones with a runtime":      {reads("[a]\nnumjobs=4\nruntime=5\n", changes), true},
+		"one job until it is done":   {reads("[a]\nsize=1g\n", changes), true},
+		"clones until they are done": {reads("[a]\nnumjobs=4\nsize=1g\n", changes), false},
+		"two jobs":                   {reads("[a]\nruntime=5\n[b]\nruntime=7\n", changes), false},
+		"a search for a depth":       {reads("[a]\nlatency_target=5\nruntime=5\n", changes), false},
+		"a mixture": {reads(oneJob, changes, func(f *Facts) {
+			f.Measurement.PartsOnly = true
+		}), false},
+		"no samples":   {reads(oneJob), false},
+		"few samples":  {reads(oneJob, went("read", 9, 1, step(func(int) float64 { return 1000 }, 5, 3))), false},
+		"another's":    {reads(oneJob, went("write", 40, 1, step(func(int) float64 { return 1000 }, 20, 3))), false},
+		"steady zeros": {reads(oneJob, went("read", 40, 1, func(int) float64 { return 0 })), false},
+	} {
+		if v := notSteady(&c.f); (len(v) > 0) != c.seen {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}
+
+// Parts of intervals at the edges tell little of a rate.
+func TestShortIntervalsAtTheEdgesDoNotCount(t *testing.T) {
+	f := reads(oneJob, went("read", 1, 0.01, func(int) float64 { return 1e6 }), went("read", 20, 1, func(int) float64 { return 1000 }), went("read", 1, 0.2, func(int) float64 { return 0 }))
+	row := f.Samples.Add(time.Unix(1, 0), samples.Workload, "read") // that nobody could read
+	f.Samples.Set(row, samples.Seconds, math.NaN())
+	if s := f.series("read"); len(s.rates) != 20 || s.span() != 20 || s.ends[0] != 1.01 {
+		t.Errorf("%+v", s)
+	}
+	if v := notSteady(&f); len(v) > 0 {
+		t.Errorf("%+v", v)
+	}
+}
+
+// A limit that was there for a part of the time, and decided the rate then, is told.
+func TestALimitThatChangesIsTold(t *testing.T) {
+	const limit = 1 << 20
+	for name, c := range map[string]struct {
+		limited func(i int) float64 // NaN: none
+		rate    func(limited bool) float64
+		seen    bool
+	}{
+		"lifted":                     {until(10, limit), two(limit, 4*limit), true},
+		"begun":                      {from(10, limit), two(limit, 4*limit), true},
+		"lowered":                    {func(i int) float64 { return map[bool]float64{true: 4 * limit, false: limit}[i < 10] }, two(limit, 4*limit), true},
+		"all the time":               {from(0, limit), two(limit, limit), false},
+		"not yet":                    {from(20, limit), two(limit, limit), false},
+		"for a moment":               {from(19, limit), two(limit, 4*limit), false},
+		"far away":                   {until(10, 100*limit), two(limit, limit), false},
+		"as fast as without":         {until(10, limit), two(limit, 1.05*limit), false},
+		"the disk is slower than it": {until(10, limit), two(limit/2, limit), false},
+	} {
+		f := reads(oneJob)
+		f.Samples = &samples.Table{}
+		f.Target.Devices = []result.Device{{Name: "sda"}}
+		for i := range 20 {
+			at := time.Unix(int64(i), 0)
+			l := c.limited(i)
+			machine, disk := f.Samples.Add(at, samples.Machine, ""), f.Samples.Add(at, samples.Disk, "sda")
+			f.Samples.Set(machine, samples.Seconds, 1)
+			f.Samples.Set(machine, samples.LimitReadBytes, l)
+			f.Samples.Set(disk, samples.Seconds, 1)
+			f.Samples.Set(disk, samples.ReadBytes, c.rate(l <= limit))
+			f.Samples.Set(f.Samples.Add(at, samples.Disk, "sdb"), samples.ReadBytes, 1e12)
+		}
+		v := limitChanged(&f)
+		if (len(v) > 0) != c.seen {
+			t.Errorf("%s: %+v", name, v)
+		}
+		if c.seen && (v[0].Name != Throttled || v[0].Operation != "read" || v[0].Evidence["limit"].Value != limit || v[0].Evidence["limited"].Value != 10 || v[0].Evidence["rate.otherwise"].Value != 4*limit) {
+			t.Errorf("%s: %+v", name, v[0])
+		}
+	}
+}
+
+func until(n int, limit float64) func(int) float64 {
+	return func(i int) float64 {
+		if i < n {
+			return limit
+		}
+		return math.NaN()
+	}
+}
+
+func from(n int, limit float64) func(int) float64 {
+	return func(i int) float64 {
+		if i >= n {
+			return limit
+		}
+		return math.NaN()
+	}
+}
+
+func two(limited, otherwise float64) func(bool) float64 {
+	return func(is bool) float64 {
+		if is {
+			return limited
+		}
+		return otherwise
+	}
+}
