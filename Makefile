@@ -206,6 +206,10 @@ bench-workloads: ## Compare the engines of storagebench with the programs they s
 bench-stats: ## Simulate experiments, and count how often the statistics break their promises
 	@go build -o bin/bench-stats ./hack/bench/stats && bin/bench-stats $(BENCH_FLAGS)
 
+.PHONY: bench-observers
+bench-observers: ## Compare fio with and without all that observes a trial, as root (BENCH_FLAGS=-requests: with eBPF)
+	@go build -o bin/bench-observers ./hack/bench/observers && bin/bench-observers $(BENCH_FLAGS)
+
 .PHONY: bench-latency
 bench-latency: deploy ## Measure what the operator adds to a benchmark's start and end
 	@go build -o bin/bench-latency ./hack/bench/latency && . hack/env.sh && bin/bench-latency $(BENCH_FLAGS)

@@ -231,6 +231,7 @@ var Rules = []Rule{
 	{Path: "hack/bench/paired", Own: []string{"internal/stats"}},
 	{Path: "hack/bench/volume"},
 	{Path: "hack/bench/stats", Own: []string{"internal/stats"}, Foreign: []string{"gonum.org/v1/gonum/mathext"}},
+	{Path: "hack/bench/observers", Own: []string{"hack/bench/paired", "hack/bench/volume", "internal/observe", "internal/observe/blockio", "internal/workload/tool"}},
 	{
 		Path:    "hack/bench/overhead",
 		Own:     []string{"api/v1alpha1", "hack/bench/lab", "hack/bench/paired", "hack/bench/volume", "internal/result", "internal/stats"},

@@ -1,0 +1,172 @@
+// Command observers measures what observing a trial costs it: fio at the most I/Os per second that
+// a loop device in memory gives, with the observers that a worker has and without, in pairs whose
+// order alternates (package paired).
+//
+// Side a has all that a worker adds: the sampler at its shortest interval, which long trials do
+// not have, fio's notes of its rates, and the looks at the schedule of its threads. With
+// -requests, the eBPF programs of package blockio are attached, too. Side b has none of it. The
+// last line is the verdict.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"storagebench.io/storagebench/hack/bench/paired"
+	"storagebench.io/storagebench/hack/bench/volume"
+	"storagebench.io/storagebench/internal/observe"
+	"storagebench.io/storagebench/internal/observe/blockio"
+	"storagebench.io/storagebench/internal/workload/tool"
+)
+
+// What observers may cost, as a share of the I/Os per second.
+const (
+	limit         = 0.01
+	requestsLimit = 0.03
+)
+
+type options struct {
+	effort   paired.Effort
+	seconds  int
+	jobs     int
+	depth    int
+	memory   string
+	requests bool
+}
+
+func main() {
+	o := options{}
+	flags := flag.NewFlagSet("bench-observers", flag.ExitOnError)
+	flags.IntVar(&o.effort.Min, "min", 20, "fewest pairs, at least 6")
+	flags.IntVar(&o.effort.Max, "max", 120, "most pairs")
+	flags.Float64Var(&o.effort.HalfWidth, "half-width", 0.005, "half-width of an interval that is narrow enough")
+	flags.IntVar(&o.seconds, "seconds", 2, "length of a run of fio")
+	flags.IntVar(&o.jobs, "jobs", 2, "jobs of fio")
+	flags.IntVar(&o.depth, "depth", 32, "I/Os in flight of each")
+	flags.StringVar(&o.memory, "memory", "/dev/shm", "directory on tmpfs for the device's file")
+	flags.BoolVar(&o.requests, "requests", false, "observe the disk's requests with eBPF, too")
+	_ = flags.Parse(os.Args[1:]) // it exits
+	o.effort.Min = max(o.effort.Min, 6)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	line, ok, err := o.run(ctx)
+	stop()
+	if err != nil {
+		line, ok = strings.ReplaceAll(err.Error(), "\n", "; "), false
+	}
+	if !ok {
+		fmt.Println("bench-observers: short: " + line)
+		os.Exit(1)
+	}
+	fmt.Println("bench-observers: ok: " + line)
+}
+
+func (o options) run(ctx context.Context) (line string, ok bool, err error) {
+	debug.SetGCPercent(-1) // as a worker has it during a trial
+	debug.SetMemoryLimit(512 << 20)
+	v, err := volume.New(ctx, o.memory, 256<<20)
+	if err != nil {
+		return "", false, err
+	}
+	defer func() { err = errors.Join(err, v.Remove()) }()
+	scratch, err := os.MkdirTemp(o.memory, "storagebench-bench-")
+	if err != nil {
+		return "", false, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	b := bench{options: o, volume: v, scratch: scratch}
+	if _, err := b.fio(ctx, false); err != nil { // lays out its files
+		return "", false, err
+	}
+	r, err := paired.Compare(ctx, o.effort, b.observed, b.bare, func(r paired.Result) {
+		fmt.Printf("\r%d pairs, %.0f and %.0f I/Os per second, ratio %.4f \u00b1 %.4f ", len(r.A), r.MedianA(), r.MedianB(), r.Ratio, r.HalfWidth())
+	})
+	fmt.Println()
+	if err != nil {
+		return "", false, err
+	}
+	line, ok = judge(paired.MedianOfRatios(r.A, r.B), o.requests)
+	return fmt.Sprintf("%s, at %.0f I/Os per second, %d pairs", line, r.MedianB(), len(r.A)), ok, nil
+}
+
+// judge says what the observers cost, by the pairs' ratios: the machine's speed drifts by more
+// than both sides of a pair differ. It is enough if the estimate is below the limit, and known to
+// within the limit.
+func judge(e paired.Estimate, requests bool) (line string, ok bool) {
+	most, what := limit, "the sampler"
+	if requests {
+		most, what = requestsLimit, "the sampler and eBPF"
+	}
+	line = fmt.Sprintf("%s: ratio %.4f (%.4f to %.4f), a cost of %.2f %%, at most %.0f %%", what, e.Ratio, e.Low, e.High, 100*(1-e.Ratio), 100*most)
+	return line, 1-e.Ratio < most && e.HalfWidth() < most
+}
+
+// bench runs fio on a volume.
+type bench struct {
+	options
+	volume  *volume.Volume
+	scratch string
+}
+
+func (b bench) bare(ctx context.Context) (float64, error) { return b.fio(ctx, false) }
+
+func (b bench) observed(ctx context.Context) (rate float64, err error) {
+	disk := filepath.Base(b.volume.Device)
+	if b.requests {
+		disks, unseen := blockio.Disks("/", []string{disk})
+		if len(unseen) > 0 {
+			return 0, errors.New(strings.Join(unseen, "; "))
+		}
+		c, err := blockio.Open(disks)
+		if err != nil {
+			return 0, err
+		}
+		defer func() { err = errors.Join(err, c.Close()) }()
+	}
+	sampler := observe.Watch{Root: "/", Target: []string{disk}}.Start(time.Duration(b.seconds) * time.Second)
+	defer sampler.Stop()
+	return b.fio(ctx, true)
+}
+
+// fio runs it once, and returns its I/Os per second.
+func (b bench) fio(ctx context.Context, observed bool) (float64, error) {
+	output := filepath.Join(b.scratch, "output.json")
+	args := []string{
+		"--name=a", "--directory=" + b.volume.Dir, "--size=96m", "--rw=randread", "--bs=4k", "--direct=1", "--ioengine=libaio", "--iodepth=" + strconv.Itoa(b.depth),
+		"--numjobs=" + strconv.Itoa(b.jobs), "--thread", "--group_reporting", "--time_based", "--runtime=" + strconv.Itoa(b.seconds), "--randrepeat=1",
+		"--output-format=json", "--output=" + output, "--eta=never",
+	}
+	if observed {
+		name := filepath.Join(b.scratch, "rate")
+		args = append(args, "--write_iops_log="+name, "--write_bw_log="+name, "--log_avg_msec=100", "--per_job_logs=0", "--log_unix_epoch=1")
+		defer func() { _ = errors.Join(os.Remove(name+"_iops.log"), os.Remove(name+"_bw.log")) }() // all of scratch goes in the end
+	}
+	r := tool.Run(ctx, tool.Command{Program: "fio", Args: args, Dir: b.scratch, Scratch: b.scratch, Watch: observed})
+	if r.Err != nil {
+		return 0, fmt.Errorf("fio: %w: %s", r.Err, r.Stderr)
+	}
+	text, err := os.ReadFile(output)
+	if err != nil {
+		return 0, err
+	}
+	var document struct {
+		Jobs []struct{ Read struct{ IOPS float64 } }
+	}
+	if err := json.Unmarshal(text, &document); err != nil {
+		return 0, fmt.Errorf("fio's output: %w", err)
+	}
+	if len(document.Jobs) != 1 {
+		return 0, fmt.Errorf("fio reports %d jobs", len(document.Jobs))
+	}
+	return document.Jobs[0].Read.IOPS, nil
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"storagebench.io/storagebench/hack/bench/paired"
+)
+
+func TestACostIsJudgedByItsEstimateAndHowWellThatIsKnown(t *testing.T) {
+	for name, c := range map[string]struct {
+		e        paired.Estimate
+		requests bool
+		ok       bool
+	}{
+		"nothing":                 {paired.Estimate{Ratio: 1, Low: 0.998, High: 1.002}, false, true},
+		"half a percent":          {paired.Estimate{Ratio: 0.995, Low: 0.991, High: 0.999}, false, true},
+		"one percent":             {paired.Estimate{Ratio: 0.99, Low: 0.985, High: 0.995}, false, false},
+		"hardly known":            {paired.Estimate{Ratio: 1, Low: 0.9, High: 1.1}, false, false},
+		"two percent with eBPF":   {paired.Estimate{Ratio: 0.98, Low: 0.97, High: 0.99}, true, true},
+		"three percent with eBPF": {paired.Estimate{Ratio: 0.97, Low: 0.96, High: 0.98}, true, false},
+	} {
+		line, ok := judge(c.e, c.requests)
+		if ok != c.ok || !strings.Contains(line, "ratio 0.9") && !strings.Contains(line, "ratio 1.0") || strings.Contains(line, "eBPF") != c.requests {
+			t.Errorf("%s: %v, %s", name, ok, line)
+		}
+	}
+}
