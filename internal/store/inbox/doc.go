@@ -12,7 +12,7 @@
 //	                                                 so that a restart of the operator loses none
 //	documents of trials                              compressed, in memory; the oldest of a
 //	                                                 namespace are dropped when it has too many
-//	raw output of tools                              its checksum is verified, nothing is kept
+//	raw output of tools, and samples                 their checksum is verified, nothing is kept
 //
 // A worker's summary holds its trials, so the documents of trials are needed only while it runs:
 // to count them, and to resume after a kill. After a restart of the operator, a worker that is

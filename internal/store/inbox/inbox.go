@@ -134,15 +134,15 @@ type class int
 const (
 	kept    class = iota // in the Backing
 	trialOf              // in memory
-	raw                  // nowhere
+	unkept               // nowhere
 )
 
 func classOf(key string) class {
 	switch parts := strings.Split(key, "/"); {
 	case len(parts) > 5 && parts[3] == "workers" && parts[5] == "trials":
 		return trialOf
-	case len(parts) > 5 && parts[3] == "workers" && parts[5] == "raw":
-		return raw
+	case len(parts) > 5 && parts[3] == "workers" && (parts[5] == "raw" || parts[5] == "samples"):
+		return unkept
 	case len(parts) == 4 && parts[3] == "summary.json":
 		return trialOf // the run's own, which is folded into its status at once
 	}
@@ -213,7 +213,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 
 // put stores a compressed object. Uploads of workers are told from the operator's own.
 func (in *Inbox) put(ctx context.Context, key string, body []byte, digest string, own bool) error {
-	if classOf(key) == raw {
+	if classOf(key) == unkept {
 		return nil
 	}
 	backed := classOf(key) == kept

@@ -77,12 +77,13 @@ const (
 	summaryOf = "lab/b/g1/workers/w.n/summary.json"
 	trialsOf  = "lab/b/g1/workers/w.n/trials/"
 	rawOf     = "lab/b/g1/workers/w.n/raw/t1/output.zst"
+	samplesOf = "lab/b/g1/workers/w.n/samples/t1.parquet"
 )
 
 func TestARestartLosesOnlyTrials(t *testing.T) {
 	kept := &shelf{}
 	before := newInbox(t, kept)
-	for key, body := range map[string]string{planOf: "the plan", summaryOf: "the summary", trialsOf + "t1.json": "a trial", rawOf: "raw"} {
+	for key, body := range map[string]string{planOf: "the plan", summaryOf: "the summary", trialsOf + "t1.json": "a trial", rawOf: "raw", samplesOf: "samples"} {
 		if err := before.Put(t.Context(), key, []byte(body)); err != nil {
 			t.Fatal(err)
 		}
@@ -94,9 +95,14 @@ func TestARestartLosesOnlyTrials(t *testing.T) {
 			t.Errorf("after a restart, %s is %q (%v), want %q", key, got, err, want)
 		}
 	}
-	for _, key := range []string{trialsOf + "t1.json", rawOf} {
+	for _, key := range []string{trialsOf + "t1.json", rawOf, samplesOf} {
 		if _, err := after.Get(t.Context(), key); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("after a restart, %s: %v, want %v", key, err, store.ErrNotFound)
+		}
+	}
+	for key := range kept.all {
+		if strings.Contains(key, "/raw/") || strings.Contains(key, "/samples/") {
+			t.Errorf("%s is in the Backing", key)
 		}
 	}
 	if got, err := before.Get(t.Context(), trialsOf+"t1.json"); err != nil || string(got) != "a trial" {

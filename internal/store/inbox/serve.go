@@ -201,7 +201,7 @@ func (in *Inbox) take(ctx context.Context, identity *Identity, fields map[string
 	defer in.uploads.end(namespaceOf(key))
 	counter := &counting{r: file, limit: limit, hash: sha256.New()}
 	var small []byte
-	if classOf(key) == raw {
+	if classOf(key) == unkept {
 		_, err = io.Copy(io.Discard, counter)
 	} else {
 		small, err = compress(counter)

@@ -117,7 +117,7 @@ func TestAWorkerUploadsAndReads(t *testing.T) {
 	if _, err := w.Get(t.Context(), summaryOf); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("before the upload: %v, want %v", err, store.ErrNotFound)
 	}
-	for _, key := range []string{summaryOf, trialsOf + "t1.json", rawOf} {
+	for _, key := range []string{summaryOf, trialsOf + "t1.json", rawOf, samplesOf} {
 		if err := w.Put(t.Context(), key, []byte("of "+key)); err != nil {
 			t.Errorf("%s: %v", key, err)
 		}
