@@ -51,6 +51,16 @@ type StorageBenchmarkStatus struct {
 	// +optional
 	SummaryOmitted int32 `json:"summaryOmitted,omitempty"`
 
+	// baseline is the comparison with an earlier run, if spec.baseline asks for one.
+	// +optional
+	Baseline *BaselineStatus `json:"baseline,omitempty"`
+
+	// latestQualified is the last run that was complete, met its gates if there are any, and was no
+	// regression: the baseline of later ones.
+	// +optional
+	// +kubebuilder:validation:MaxLength=80
+	LatestQualified string `json:"latestQualified,omitempty"`
+
 	// comparisons of variants with the control, of at most 64; the result store's
 	// summary.json has them all.
 	// +optional

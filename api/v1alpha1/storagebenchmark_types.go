@@ -49,6 +49,11 @@ type StorageBenchmarkSpec struct {
 	// +kubebuilder:default={}
 	Trials Trials `json:"trials,omitempty"`
 
+	// baseline is an earlier run of this benchmark that a run must not be worse than. Needs a
+	// ResultStore. Default: none.
+	// +optional
+	Baseline *Baseline `json:"baseline,omitempty"`
+
 	// compare says what is compared with each other, which metric decides, and what difference
 	// matters. Default: variants, if there are any.
 	// +optional

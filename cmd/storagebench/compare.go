@@ -25,11 +25,12 @@ directory, an s3:// address or a NAMESPACE/NAME in the cluster, as for report.
 
 Rows are matched by target, workload and node; remaining rows by workload. For each
 operation, compare looks at the rate (or bandwidth) and the p99, and at durations. The
-interval of a ratio is computed from the 95 % intervals of the two medians. It is
-conservative: wider than one computed from the trials themselves. A metric is a regression
-if its whole interval is worse than --max-regression, no worse if no part of it is, and
-inconclusive otherwise. It is also inconclusive with fewer than 6 trials on either side.
-The verdict is inconclusive if a row of the first run is missing in the second.
+interval of a ratio is recovered from the 95 % intervals of the two medians. A metric is a
+regression if its whole interval is worse than --max-regression, no worse if no part of it
+is, and inconclusive otherwise. It is also inconclusive with fewer than 6 trials on either
+side, and if a workload of one name is configured differently. The verdict is inconclusive
+if a row of the first run is missing in the second. What differs between the environments
+is named.
 
 Exit codes: 0 no worse, 1 failed, 2 bad input, 3 regression, 4 inconclusive.`,
 		Example: `  storagebench compare before/summary.json after/summary.json

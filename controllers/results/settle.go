@@ -182,7 +182,7 @@ func decodeSummary(p *trial.Plan, self trial.Worker, document []byte, digest str
 
 // Conclude folds what was accepted of the workers into the run's summary, one worker at a
 // time, and stores it.
-func (r *Results) Conclude(ctx context.Context, rs *v1alpha1.ResultStore, p *trial.Plan, now time.Time) (result.Summary, error) {
+func (r *Results) Conclude(ctx context.Context, rs *v1alpha1.ResultStore, p *trial.Plan, baseline *Baseline, now time.Time) (result.Summary, error) {
 	bucket, err := r.Open(ctx, rs)
 	if err != nil {
 		return result.Summary{}, err
@@ -207,6 +207,11 @@ func (r *Results) Conclude(ctx context.Context, rs *v1alpha1.ResultStore, p *tri
 		}
 	}
 	summary := fold.Finish(now)
+	if baseline != nil {
+		if summary.Baseline, err = against(ctx, bucket, rs, *baseline, summary); err != nil {
+			return result.Summary{}, unstored(rs, err)
+		}
+	}
 	document, err := json.Marshal(summary) // indented, the summary of 1,000 workers is too large
 	if err != nil {
 		return result.Summary{}, fmt.Errorf("results: %w", err)

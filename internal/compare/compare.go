@@ -30,6 +30,8 @@ type Comparison struct {
 	// OnlyInFirst and OnlyInSecond are rows without a counterpart.
 	OnlyInFirst  []RowKey `json:"onlyInFirst,omitempty"`
 	OnlyInSecond []RowKey `json:"onlyInSecond,omitempty"`
+	// Differences between the environments and configurations of the runs.
+	Differences []string `json:"differences,omitempty"`
 	// Notes are what readers of the verdict must know.
 	Notes []string `json:"notes,omitempty"`
 }
@@ -85,6 +87,7 @@ type Metric struct {
 // error reports that there is nothing to compare.
 func Summaries(first, second result.Summary, maxRegression float64) (Comparison, error) {
 	c := Comparison{MaxRegression: maxRegression, Notes: append(notes("the first run", first), notes("the second run", second)...)}
+	c.Differences = Differences(first, second)
 	pairs, onlyFirst, onlySecond := match(report.Shown(first.Rows), report.Shown(second.Rows))
 	c.OnlyInFirst, c.OnlyInSecond = onlyFirst, onlySecond
 	if len(pairs) == 0 {
@@ -94,7 +97,11 @@ func Summaries(first, second result.Summary, maxRegression float64) (Comparison,
 	for _, p := range pairs {
 		pair := Pair{First: key(p.first), Second: key(p.second), Metrics: []Metric{}}
 		for _, name := range shared(p.first, p.second) {
-			pair.Metrics = append(pair.Metrics, ofOneKind(metric(name, p.first.Metrics[name], p.second.Metrics[name], maxRegression), p.first, p.second))
+			m := ofOneKind(metric(name, p.first.Metrics[name], p.second.Metrics[name], maxRegression), p.first, p.second)
+			if p.first.Workload == p.second.Workload && otherWorkload(first, second, p.first.Workload) {
+				m.Verdict, m.Reason = Inconclusive, fmt.Sprintf("workload %s is configured differently in the two runs", p.first.Workload)
+			}
+			pair.Metrics = append(pair.Metrics, m)
 		}
 		compared += len(pair.Metrics)
 		if otherLatencies(p) && !slices.Contains(c.Notes, otherLatenciesNote) {

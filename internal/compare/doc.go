@@ -6,17 +6,20 @@
 //     workload, if each side has exactly one row of it. A row of the first summary
 //     without a counterpart makes the verdict inconclusive: something that was
 //     measured before and is missing now is not "no worse".
+//
 //  2. For each pair, the headline metrics that both rows have are compared: for each
 //     operation its rate, or else its bandwidth, and its p99; and durations. The metric's
 //     name tells which direction is better.
-//  3. The ratio of the medians, second over first, has an interval that is computed from
-//     those of the two medians: from low₂/high₁ to high₂/low₁. Both medians lie in their
-//     95 % intervals with a probability of at least 0.95² = 90 %, and then the ratio lies
-//     in its own. In practice the probability is higher, because the ratio can lie inside
-//     even when one of the medians does not. The interval is wider than a 95 % interval
-//     has to be, so the verdict is "inconclusive" more often than with the trials' own
-//     values, which a summary does not hold.
+//
+//  3. The ratio of the medians, second over first, has an interval that is recovered from
+//     those of the two medians, in logarithms: the distances of the medians from the ends that
+//     matter are added as the sides of a right angle (MOVER; Zou and Donner, Construction of
+//     confidence intervals about effect measures, 2008). It speaks for these two runs.
+//
 //  4. With fewer than 6 trials on either side there is no interval, and no verdict.
+//
+//  5. Environments and configurations are compared too, and what differs is named. A workload
+//     that is configured differently is another workload: its rows are inconclusive.
 //
 // A metric has regressed if all of its interval lies beyond the acceptable change, is
 // no worse if none of it does, and is inconclusive otherwise. One regression makes the

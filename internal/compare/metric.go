@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -94,5 +95,12 @@ func interval(first, second result.Estimate) (low, high float64, reason string) 
 	if *first.Low <= 0 {
 		return 0, 0, "the interval of the first run includes 0, so the ratio has no interval"
 	}
-	return *second.Low / *first.High, *second.High / *first.Low, ""
+	if *second.Low <= 0 {
+		return *second.Low / *first.High, *second.High / *first.Low, ""
+	}
+	log := math.Log
+	estimate := log(second.Median) - log(first.Median)
+	down := math.Hypot(log(second.Median)-log(*second.Low), log(*first.High)-log(first.Median))
+	up := math.Hypot(log(*second.High)-log(second.Median), log(first.Median)-log(*first.Low))
+	return math.Exp(estimate - down), math.Exp(estimate + up), ""
 }

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"storagebench.io/storagebench/internal/report"
+	"storagebench.io/storagebench/internal/suggest"
 )
 
 // Table writes a line for each metric, and the verdict at the end.
@@ -28,6 +30,9 @@ func (c Comparison) Table(w io.Writer) error {
 	}
 	for _, k := range c.OnlyInSecond {
 		fmt.Fprintf(w, "only in the second: %s\n", k)
+	}
+	for _, d := range c.Differences {
+		fmt.Fprintf(w, "differs: %s\n", d)
 	}
 	for _, n := range c.Notes {
 		fmt.Fprintln(w, n)
@@ -94,3 +99,29 @@ func between(low, high *float64) string {
 }
 
 func percent(v float64) string { return fmt.Sprintf("%.3g %%", v*100) }
+
+// Sentence says in a line why the verdict is what it is: the metrics that regressed, or the first reason.
+func (c Comparison) Sentence() string {
+	var worse []string
+	metrics := 0
+	for _, p := range c.Pairs {
+		for _, m := range p.Metrics {
+			metrics++
+			if m.Verdict == Regression && len(worse) < 3 {
+				worse = append(worse, fmt.Sprintf("%s of %s is %s times the baseline's (%s)", m.Name, p.Second, ratio(m.Ratio), between(m.Low, m.High)))
+			}
+		}
+	}
+	switch {
+	case len(worse) > 0:
+		return strings.Join(worse, "; ")
+	case c.Verdict == NoWorse:
+		return fmt.Sprintf("%s within %s", suggest.Count(metrics, "metric"), percent(c.MaxRegression))
+	case len(c.OnlyInFirst) > 0:
+		return fmt.Sprintf("the baseline has %s that this run has not", suggest.Count(len(c.OnlyInFirst), "row"))
+	}
+	if reasons := c.reasons(); len(reasons) > 0 {
+		return reasons[0]
+	}
+	return "nothing could be compared"
+}

@@ -53,6 +53,20 @@ func buildCompare(spec v1alpha1.StorageBenchmarkSpec) (*trial.Compare, error) {
 	return out, nil
 }
 
+// DefaultMaxRegression is the worst acceptable change against a baseline where a spec does not say.
+const DefaultMaxRegression = 0.05
+
+// checkBaseline finds what is wrong with the baseline.
+func checkBaseline(b *v1alpha1.Baseline) error {
+	if b == nil || b.MaxRegression == "" {
+		return nil
+	}
+	if _, err := Percent(b.MaxRegression); err != nil {
+		return invalid("spec.baseline.maxRegression", fmt.Sprintf("%q must be a percentage from 0%% to below 100%%", b.MaxRegression), "for example 5%")
+	}
+	return nil
+}
+
 // Percent parses 5% as 0.05. It refuses a bare 5, which could mean either.
 func Percent(text string) (float64, error) {
 	number, ok := strings.CutSuffix(strings.TrimSpace(text), "%")

@@ -47,3 +47,16 @@ func TestWhatIsComparedIsCheckedAgainstTheSpec(t *testing.T) {
 		t.Errorf("without spec.compare: %+v, %v", got, err)
 	}
 }
+
+func TestABaselineIsAPercentage(t *testing.T) {
+	for text, ok := range map[string]bool{"": true, "5%": true, "0%": true, "5": false, "x%": false} {
+		err := checkBaseline(&v1alpha1.Baseline{MaxRegression: text})
+		failure, _ := errors.AsType[*trial.Failure](err)
+		if (failure == nil) != ok || failure != nil && (failure.Field != "spec.baseline.maxRegression" || failure.Remedy == "") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if err := checkBaseline(nil); err != nil {
+		t.Error(err)
+	}
+}

@@ -86,6 +86,9 @@ func Build(in Input) (*trial.Plan, error) {
 		return nil, err
 	}
 	p.Compare = compare
+	if err := checkBaseline(b.Spec.Baseline); err != nil {
+		return nil, err
+	}
 	p.Order, p.Seed = string(cmp.Or(b.Spec.Trials.Order, v1alpha1.OrderInterleaved)), seedOf(p)
 	if err := in.trials(p); err != nil {
 		return nil, err

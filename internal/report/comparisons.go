@@ -61,6 +61,28 @@ func Changed(c result.Comparison) []string {
 // Comparisons writes what each variant changed, one line for each metric. It
 // writes nothing for a run without variants.
 func Comparisons(w io.Writer, s result.Summary) error {
+	return errors.Join(comparisons(w, s), againstBaseline(w, s))
+}
+
+// againstBaseline writes how the run compares with its baseline, if it has one.
+func againstBaseline(w io.Writer, s result.Summary) error {
+	b := s.Baseline
+	if b == nil {
+		return nil
+	}
+	which := "baseline"
+	if b.Run != "" {
+		which += " " + b.Run
+	}
+	text := fmt.Sprintf("\n%s: %s: %s\n", which, b.Outcome, b.Sentence)
+	for _, d := range b.Differences {
+		text += "differs from the baseline: " + d + "\n"
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+func comparisons(w io.Writer, s result.Summary) error {
 	if len(s.Comparisons) == 0 {
 		return nil
 	}

@@ -339,6 +339,11 @@ type Summary struct {
 	Rows       []Row           `json:"rows"`
 	// Comparisons of variants with the control; none in a run without variants.
 	Comparisons []Comparison `json:"comparisons,omitempty"`
+	// Baseline is the comparison with an earlier run, if the benchmark asks for one.
+	Baseline *Baseline `json:"baseline,omitempty"`
+	// Configuration is what was measured, by "workload NAME", "variant NAME" and "target NAME": a
+	// digest, or what a target refers to. Runs with different ones measured different things.
+	Configuration map[string]string `json:"configuration,omitempty"`
 	// Gates of the benchmark, on each of their rows.
 	Gates []Gate `json:"gates,omitempty"`
 	// GatesOmitted is the number of gates that there is no room for; all of them count in the answer.

@@ -78,7 +78,7 @@ func (f *Fold) Add(w *result.WorkerSummary) error {
 	p := part{stored: len(w.Trials), needed: w.Needed(f.plan), attempts: w.Attempts, failure: w.Failure, comparisons: comparisons(f.plan, worker, w)}
 	for _, cell := range f.plan.Cells() {
 		for _, part := range partsOf(w, cell) {
-			row, ok := buildRow(worker, cell, part, w)
+			row, ok := buildRow(worker, cell, part, w, looksOf(f.plan))
 			if !ok {
 				continue
 			}
@@ -208,6 +208,7 @@ func (f *Fold) Finish(finishedAt time.Time) result.Summary {
 	}
 	shared(p, &s)
 	s.Comparisons = decide(p, s.Rows, all)
+	s.Configuration = configuration(p)
 	sortGates(f.gates)
 	s.Gates, s.GatesOmitted = f.gates, f.gatesOf[result.GateMet]+f.gatesOf[result.GateMissed]+f.gatesOf[result.GateInconclusive]-len(f.gates)
 	s.Answer = f.answer(s)
@@ -237,7 +238,7 @@ func partsOf(w *result.WorkerSummary, cell trial.Cell) []string {
 	return parts
 }
 
-func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.WorkerSummary) (result.Row, bool) {
+func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.WorkerSummary, looks Looks) (result.Row, bool) {
 	row := result.Row{
 		Target:     worker.Target,
 		Workload:   cell.Workload,
@@ -275,13 +276,13 @@ func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.Worke
 	}
 	sortVerdicts(row.Verdicts)
 	for name, vs := range values {
-		row.Metrics[name] = estimate(name, units[name], vs, row.Histograms)
+		row.Metrics[name] = estimate(name, units[name], vs, row.Histograms, looks)
 	}
 	return row, true
 }
 
-func estimate(name, unit string, values []result.Metric, pooled result.Histograms) result.Estimate {
-	e := bounded(values, Looks{})
+func estimate(name, unit string, values []result.Metric, pooled result.Histograms, looks Looks) result.Estimate {
+	e := bounded(values, looks)
 	e.Unit = unit
 	if operation, percentile, ok := latencyPercentile(name); ok {
 		if h := pooled[operation]; h != nil && h.Count() > 0 {
@@ -303,4 +304,34 @@ func latencyPercentile(metric string) (histogram string, percentile float64, ok 
 		}
 	}
 	return "", 0, false
+}
+
+// looksOf returns how often the intervals of a plan are looked at.
+func looksOf(p *trial.Plan) Looks {
+	if p.Stop == nil || p.Stop.Max <= p.Stop.Min {
+		return Looks{Max: len(p.Trials)}
+	}
+	return Looks{Max: p.Stop.Max, Spending: Front}
+}
+
+// configuration returns what a plan measures.
+func configuration(p *trial.Plan) map[string]string {
+	out := map[string]string{}
+	digest := func(v any) string {
+		document, err := json.Marshal(v)
+		if err != nil {
+			return "" // cannot happen: the plan was decoded from JSON
+		}
+		return trial.Digest(document)[:len("sha256:")+12]
+	}
+	for _, w := range p.Workloads {
+		out["workload "+w.Name] = digest(w)
+	}
+	for _, v := range p.Variants {
+		out["variant "+v.Name] = digest(v)
+	}
+	for _, t := range p.Targets {
+		out["target "+t.Name] = fmt.Sprintf("%s %s", t.Source, t.Ref)
+	}
+	return out
 }

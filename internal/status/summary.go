@@ -44,6 +44,7 @@ func Summary(status *v1alpha1.StorageBenchmarkStatus, s result.Summary) {
 		status.Summary = append(status.Summary, out)
 	}
 	setGates(status, s)
+	setBaseline(status, s)
 	status.Comparisons = nil
 	for _, c := range s.Comparisons[:min(len(s.Comparisons), MaxRows)] {
 		status.Comparisons = append(status.Comparisons, comparison(c))

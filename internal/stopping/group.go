@@ -238,7 +238,7 @@ func (g *group) ofMedians(r row, n int) float64 {
 	}
 	widest := 0.0
 	for _, v := range values {
-		half, ok := stats.HalfWidth(v, stats.Looks{Max: n, Spending: stats.Once})
+		half, ok := stats.HalfWidth(v, stats.Looks{Max: g.trials[len(g.trials)-1].Repeat, Spending: stats.Front})
 		if !ok {
 			return math.Inf(1)
 		}

@@ -58,7 +58,7 @@ var Rules = []Rule{
 		Pure: true, Bare: true,
 	},
 	{Path: "internal/compare", Own: []string{"internal/result", "internal/report", "internal/suggest"}, Pure: true, Bare: true},
-	{Path: "internal/status", Own: []string{"api/v1alpha1", "internal/progress", "internal/report", "internal/result", "internal/trial"}, Foreign: kubernetesTypes, Pure: true},
+	{Path: "internal/status", Own: []string{"api/v1alpha1", "internal/compare", "internal/progress", "internal/report", "internal/result", "internal/trial"}, Foreign: kubernetesTypes, Pure: true},
 
 	// Stores of results. The S3 SDK is in one place.
 	{Path: "internal/store", Own: []string{"internal/trial", "internal/result"}, Bare: true},
@@ -175,7 +175,7 @@ var Rules = []Rule{
 	},
 	{
 		Path:    "controllers/results",
-		Own:     []string{"api/v1alpha1", "controllers/stores", "internal/result", "internal/stats", "internal/status", "internal/stopping", "internal/store", "internal/trial"},
+		Own:     []string{"api/v1alpha1", "controllers/stores", "internal/compare", "internal/result", "internal/stats", "internal/status", "internal/stopping", "internal/store", "internal/trial"},
 		Foreign: controllerFramework,
 	},
 	{

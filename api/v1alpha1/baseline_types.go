@@ -1,0 +1,50 @@
+package v1alpha1
+
+// LatestQualified is the last run of the benchmark whose numbers may be relied on.
+const LatestQualified = "LatestQualified"
+
+// Baseline is an earlier run of the benchmark that this one must not be worse than.
+type Baseline struct {
+	// from is LatestQualified, the last run of this benchmark that was complete, met its gates if it has any, and
+	// was no regression; or the ID of a run, as status.run.id showed it. Its summary is read from
+	// the result store. Default: LatestQualified.
+	// +optional
+	// +kubebuilder:validation:MaxLength=80
+	// +kubebuilder:validation:Pattern=`^(LatestQualified|[a-z0-9]([-a-z0-9]*[a-z0-9])?)$`
+	From string `json:"from,omitempty"`
+
+	// maxRegression is the worst acceptable change of a metric, as a percentage. Default: 5%.
+	// +optional
+	// +kubebuilder:validation:MaxLength=6
+	// +kubebuilder:validation:Pattern=`^[0-9]{1,2}(\.[0-9]{1,2})?%$`
+	MaxRegression string `json:"maxRegression,omitempty"`
+}
+
+// BaselineOutcome is what a comparison with the baseline shows.
+// +kubebuilder:validation:Enum=NoWorse;Regression;Inconclusive
+type BaselineOutcome string
+
+// BaselineStatus is the comparison with the baseline.
+type BaselineStatus struct {
+	// run that this one was compared with; absent: there is none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=80
+	Run string `json:"run,omitempty"`
+
+	// outcome is NoWorse if every metric is shown to be within maxRegression, Regression if one is
+	// shown to be beyond, else Inconclusive.
+	// +required
+	Outcome BaselineOutcome `json:"outcome"`
+
+	// message says why.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
+
+	// differences between the environments and configurations of the two runs.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=256
+	Differences []string `json:"differences,omitempty"`
+}

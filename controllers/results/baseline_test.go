@@ -1,0 +1,70 @@
+package results
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/store"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// rated is the summary of a run with one rate.
+func rated(run string, rate float64) result.Summary {
+	low, high := rate*0.99, rate*1.01
+	return result.Summary{
+		Schema: result.SummarySchema, Benchmark: trial.Benchmark{Namespace: "lab", Name: "b"}, Run: run, Configuration: map[string]string{"target t": run},
+		Rows: []result.Row{{Target: "t", Workload: "w", Node: "n", N: 6, Operations: []string{"read"}, Metrics: map[string]result.Estimate{
+			"read.iops": {Unit: result.PerSecond, N: 6, Median: rate, Low: &low, High: &high},
+		}}},
+	}
+}
+
+func TestARunIsComparedWithItsBaseline(t *testing.T) {
+	bucketStore := &v1alpha1.ResultStore{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	for name, c := range map[string]struct {
+		store   *v1alpha1.ResultStore
+		run     string
+		rate    float64
+		broken  error
+		outcome string
+		text    string
+	}{
+		"as fast":               {bucketStore, "old", 1000, nil, "NoWorse", "1 metric within 5 %"},
+		"slower":                {bucketStore, "old", 800, nil, "Regression", "read.iops of t/w/n is 0.800 times"},
+		"at the limit":          {bucketStore, "old", 950, nil, "Inconclusive", "run more trials"},
+		"no run before":         {bucketStore, "", 1000, nil, "Inconclusive", "no earlier run"},
+		"a run that is gone":    {bucketStore, "gone", 1000, nil, "Inconclusive", "no summary of run gone"},
+		"a run that is no JSON": {bucketStore, "bad", 1000, nil, "Inconclusive", "cannot be read"},
+		"without a ResultStore": {&v1alpha1.ResultStore{}, "old", 1000, nil, "Inconclusive", "spec.results.storeRef.name"},
+		"a store that is away":  {bucketStore, "old", 1000, store.ErrUnreachable, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBucket(t)
+			keys := trial.Keys{Namespace: "lab", Name: "b", Run: "old"}
+			b.put(t, keys.Summary(), rated("old", 1000))
+			bad := trial.Keys{Namespace: "lab", Name: "b", Run: "bad"}
+			b.put(t, bad.Summary(), []byte("{"))
+			if c.broken != nil {
+				b.broken[keys.Summary()] = c.broken
+			}
+			got, err := against(t.Context(), b, c.store, Baseline{Run: c.run, MaxRegression: 0.05}, rated("new", c.rate))
+			if !errors.Is(err, c.broken) || (err != nil) != (c.broken != nil) {
+				t.Fatal(err)
+			}
+			if err != nil {
+				return
+			}
+			if got.Outcome != c.outcome || !strings.Contains(got.Sentence, c.text) || got.Run != c.run {
+				t.Errorf("%+v", got)
+			}
+			if c.outcome == "NoWorse" && (len(got.Differences) != 1 || got.Differences[0] != "target t: old -> new") {
+				t.Errorf("differences: %v", got.Differences)
+			}
+		})
+	}
+}
