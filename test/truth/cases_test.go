@@ -4,9 +4,14 @@ package truth
 
 import (
 	"context"
+	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"storagebench.io/storagebench/internal/device/devicetest"
 )
@@ -173,6 +178,16 @@ var asked = []kind{
 		twin: throttled(fio(randomWrite+direct), "write.iops", 1<<30),
 	},
 	{
+		name: "a limit that is lifted in mid-trial", verdict: "NotSteady", operation: "read",
+		lie:  lifted(4 << 20),
+		twin: lifted(64 << 30),
+	},
+	{
+		name: "a file system that stands still for a while", verdict: "NotSteady", operation: "write",
+		lie:  frozen(true),
+		twin: frozen(false),
+	},
+	{
 		name: "a second writer beside reads", verdict: "NoisyNeighbour", operation: "read",
 		lie:  beside(true, writes),
 		twin: beside(false, writes),
@@ -195,6 +210,78 @@ func throttled(workload, what string, rate int) func(t *testing.T) world {
 		t.Helper()
 		device := disk(t)
 		return world{target: ext4(t, device), workload: workload, cgroup: []limit{{what: what, value: rate, device: device}}}
+	}
+}
+
+// steadily is a job that takes long enough for something to happen in its middle.
+const steadily = `bs=16k\nsize=64m\nruntime=8\ntime_based=1\noverwrite=1\n` + direct
+
+// lifted is a world whose limit of reads is lifted in the middle of the trial.
+func lifted(rate int) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		device := disk(t)
+		w := world{target: ext4(t, device), workload: fio(`rw=randread\n` + steadily), deserved: []string{"Throttled"}}
+		w.cgroup = []limit{{what: "read", value: rate, device: device}}
+		number := devicetest.Run(t, "cat", "/sys/class/block/"+filepath.Base(device)+"/dev")
+		w.meanwhile = inTheMiddle(t, device, readsField, func() error {
+			return os.WriteFile(filepath.Join(cgroupDirectory("blkio", 0), "blkio.throttle.read_bps_device"), []byte(number+" 0"), 0o600)
+		})
+		return w
+	}
+}
+
+// frozen is a world whose file system takes no writes for a while in the middle of the trial, or does.
+func frozen(really bool) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		device := disk(t)
+		w := world{target: ext4(t, device), workload: fio(`rw=randwrite\n` + steadily)}
+		if really {
+			w.meanwhile = inTheMiddle(t, device, writesField, func() error {
+				err := exec.CommandContext(t.Context(), "fsfreeze", "--freeze", w.target).Run()
+				time.Sleep(1500 * time.Millisecond)
+				return errors.Join(err, exec.Command("fsfreeze", "--unfreeze", w.target).Run()) //nolint:noctx // also when the test is over
+			})
+		}
+		return w
+	}
+}
+
+// Fields of a disk's stat file.
+const readsField, writesField = 0, 4
+
+// inTheMiddle does something two seconds after a disk has begun to do thousands of I/Os: then the trial
+// runs, and has some seconds left.
+func inTheMiddle(t *testing.T, device string, field int, do func() error) func(context.Context) {
+	t.Helper()
+	count := func() int {
+		text, err := os.ReadFile("/sys/class/block/" + filepath.Base(device) + "/stat")
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		n, err := strconv.Atoi(strings.Fields(string(text))[field])
+		if err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+	return func(ctx context.Context) {
+		for begin := count(); count() < begin+400; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(2 * time.Second):
+			if err := do(); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
 

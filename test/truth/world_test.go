@@ -185,6 +185,11 @@ func ext4(t *testing.T, device string) string {
 	return mount(t, "ext4", device)
 }
 
+// cgroupDirectory is where the cgroup of a limit is.
+func cgroupDirectory(controller string, i int) string {
+	return filepath.Join("/sys/fs/cgroup", controller, fmt.Sprintf("truth-%d-%d", os.Getpid(), i))
+}
+
 // inCgroup makes cgroups of version 1 with the limits, and returns an argv that runs in them.
 func inCgroup(t *testing.T, limits []limit, argv []string) []string {
 	t.Helper()
@@ -205,7 +210,7 @@ func inCgroup(t *testing.T, limits []limit, argv []string) []string {
 		if _, err := os.Stat(filepath.Join("/sys/fs/cgroup", controller)); err != nil {
 			t.Fatalf("this kind of lie needs cgroups of version 1, which this machine has not: %v", err)
 		}
-		dir := filepath.Join("/sys/fs/cgroup", controller, fmt.Sprintf("truth-%d-%d", os.Getpid(), i))
+		dir := cgroupDirectory(controller, i)
 		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 			t.Fatal(err)
 		}

@@ -66,6 +66,7 @@ func runOpen(ctx context.Context, env workload.Env, j job, direct *result.Direct
 	}
 	m = o.measurement(usage)
 	m.EngineCPU += aside
+	o.addRates(m, usage)
 	m.DirectIO, m.Files, m.Size, m.Seed = direct, fileChoices([]job{j}), j.size, env.Seed()
 	m.Input = render([]job{j}, nil)
 	m.Notes = append(m.Notes, fileNotes([]job{j})...)
@@ -76,6 +77,18 @@ func runOpen(ctx context.Context, env workload.Env, j job, direct *result.Direct
 		return m, env.Refused("fio", "fsync after the trial", errno)
 	}
 	return m, nil
+}
+
+// addRates adds what was done over time, if it was all reads or all writes: the threads do not count
+// a mixture apart. How they were scheduled says nothing: they wait for the next operation by themselves.
+func (o *open) addRates(m *result.Measurement, usage native.Usage) {
+	operation, ok := map[float64]string{1: "read", 0: "write"}[o.readShare()]
+	if !ok {
+		return
+	}
+	for _, p := range usage.Paces {
+		m.AddRate(operation, p.End, p.Length, p.Count, p.Bytes)
+	}
 }
 
 // setUp opens the file or device, drops its pages, draws the schedule and makes the buffers.
@@ -155,6 +168,7 @@ func (o *opener) run(thread *native.Thread) error {
 				return err
 			}
 			o.reads.record(due, begin, thread.Clock.Now())
+			thread.Count(1, o.block)
 			continue
 		}
 		if errno := native.Pwrite(o.fd, o.data.Next(int(o.block)), offset); errno != 0 {
@@ -170,6 +184,7 @@ func (o *opener) run(thread *native.Thread) error {
 			o.synced.Record(uint64(end - written))
 		}
 		o.writes.record(due, begin, end)
+		thread.Count(1, o.block)
 	}
 }
 
