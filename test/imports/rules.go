@@ -209,7 +209,7 @@ var Rules = []Rule{
 		Path: "cmd/storagebench",
 		Own: []string{
 			"cmd/storagebench/spec", "api/v1alpha1", "internal/trial", "internal/plan", "internal/result", "internal/stats", "internal/report", "internal/report/export", "internal/report/page", "internal/compare", "internal/importer", "internal/suggest",
-			"internal/device", "internal/powercut", "internal/tunable", "internal/runner/journal", "internal/environment", "internal/runner", "internal/workload", "internal/workload/apart", "internal/workload/engines",
+			"internal/device", "internal/powercut", "internal/tunable", "internal/runner/journal", "internal/environment", "internal/runner", "internal/workload", "internal/workload/apart", "internal/workload/fio", "internal/workload/engines",
 			"internal/status", "internal/store", "internal/store/dir", "internal/store/presigned", "internal/store/s3",
 		},
 		Foreign: append([]string{

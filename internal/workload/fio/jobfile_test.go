@@ -392,3 +392,36 @@ func FuzzJobFile(f *testing.F) {
 		}
 	})
 }
+
+// Whatever a command line, its variables and what it includes are, the parser neither panics
+// nor lets anything through that fio, or a shell behind it, would interpret.
+func FuzzCommandLine(f *testing.F) {
+	for _, seed := range []string{
+		"fio --name=a --rw=read --size=1m", "sudo X=1 fio -name a -direct 1 --size=${X}m --name=b --filename='/dev/a b' > out 2>&1 | tee x",
+		"fio x.fio --bs=4k", "--name=a --size=$((1+1))", "fio \\\n --name=\"a b\" --size=(1+2)*4k # x", "fio --name=a --size=${X:-1m} '", "fio --section=b x.fio", "fio --name=a --filename_format=$jobname.$filenum --nrfiles=3 --size=1m",
+	} {
+		f.Add(seed, "[b]\nsize=$ncpus*4k\ninclude x.fio", "4k")
+	}
+	f.Fuzz(func(t *testing.T, text, included, value string) {
+		c := config{CommandLine: text, Include: map[string]string{"x.fio": included}, Variables: map[string]string{"X": value}}
+		for _, mode := range []trial.Mode{trial.Filesystem, trial.Block} {
+			all := resolveAll(c, mode, "w")
+			if len(all.problems) > 0 {
+				_ = firstOf(all.problems, c.field()).Error()
+			}
+			// Also of what is refused: what fio would get must be harmless by itself.
+			rendered := render(withSeed(all.jobs, "1"), always())
+			if strings.ContainsAny(rendered, "$`'\"\\(){}|&<>*?~!;#\x00") || strings.Contains(rendered, "filename=/") || strings.Contains(rendered, "filename=..") {
+				t.Errorf("rendered:\n%s", rendered)
+			}
+			for _, change := range all.changes {
+				if strings.ContainsAny(change.String(), "\n\r\x1b") || len(change.String()) > 400 {
+					t.Errorf("a change is not one line: %q", change.String())
+				}
+			}
+			if len(all.problems) == 0 {
+				estimate(all.jobs)
+			}
+		}
+	})
+}
