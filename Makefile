@@ -144,6 +144,10 @@ test-upgrade: ## Upgrade the local cluster from an older release in mid-work, an
 test-truth: build ## Tell storagebench lies and honest twins on loop devices, as root, and count which it believes (TRUTH=quick: once each, TRUTH=ci: half of them)
 	@hack/test-truth $(TRUTH)
 
+.PHONY: test-jobfiles
+test-jobfiles: build ## Compare what fio itself does with over 100 job files and command lines with what storagebench does
+	@go run ./hack/test-jobfiles
+
 .PHONY: test-powercut
 test-powercut: ## Cut the power of virtual disks that are honest about flushes and of some that lie (CUTS=20 each)
 	@hack/test-powercut $(CUTS)

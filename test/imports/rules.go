@@ -130,6 +130,7 @@ var Rules = []Rule{
 		Foreign: system,
 		Bare:    true,
 	},
+	{Path: "internal/workload/fio/wild", Pure: true, Bare: true}, // for tests
 	{Path: "internal/workload/fio/seccomptest", Foreign: system, Bare: true}, // for tests
 	{Path: "internal/tunable", Own: []string{"internal/device", "internal/result", "internal/suggest", "internal/trial"}, Foreign: system, Bare: true},
 	{Path: "internal/tunable/tunabletest", Own: []string{"internal/tunable"}, Bare: true}, // for tests
@@ -219,6 +220,7 @@ var Rules = []Rule{
 	},
 
 	// Programs that are run from the repository, and helpers of tests. Nobody imports them.
+	{Path: "hack/test-jobfiles", Own: []string{"internal/result", "internal/workload/fio/wild"}},
 	{Path: "hack/fio-options", Own: []string{"internal/workload/fio"}},
 	{Path: "hack/test-report"},
 	{Path: "hack/tunables", Own: []string{"internal/tunable"}},

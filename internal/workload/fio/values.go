@@ -105,7 +105,7 @@ func float(low, high float64) syntax {
 }
 
 func size(low, high uint64) syntax {
-	return syntax{name: "size", check: func(v string) (string, error) {
+	return syntax{name: "size", numeric: true, check: func(v string) (string, error) {
 		n, err := parseSize(v)
 		if err != nil {
 			return "", err
@@ -119,7 +119,7 @@ func size(low, high uint64) syntax {
 
 func sizeOrPercent() syntax {
 	plain := size(1, maxSize)
-	return syntax{name: "size or percentage", check: func(v string) (string, error) {
+	return syntax{name: "size or percentage", numeric: true, check: func(v string) (string, error) {
 		if p, ok := strings.CutSuffix(v, "%"); ok {
 			n, err := strconv.ParseUint(p, 10, 8)
 			if err != nil || n < 1 || n > 100 {
@@ -133,7 +133,7 @@ func sizeOrPercent() syntax {
 
 // list applies a syntax to each part of a list for reads, writes and trims.
 func list(of syntax) syntax {
-	return syntax{name: of.name + "; up to three for read,write,trim", check: func(v string) (string, error) {
+	return syntax{name: of.name + "; up to three for read,write,trim", numeric: of.numeric, check: func(v string) (string, error) {
 		parts := strings.Split(v, ",")
 		if len(parts) > 3 {
 			return "", fmt.Errorf("%q has more than three parts, for read,write,trim", clip(v))
