@@ -21,7 +21,7 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 	"storagebench.io/storagebench/internal/workload/engines"
-	"storagebench.io/storagebench/internal/workload/fio"
+	fioengine "storagebench.io/storagebench/internal/workload/fio"
 )
 
 type lintFlags struct {
@@ -135,8 +135,8 @@ func (d *lintDocument) print(w io.Writer) {
 }
 
 // add adds what is found of a workload. name stands for its own text, prefix for its field.
-func (d *lintDocument) add(name, prefix string, problems, changes []fio.Finding) {
-	convert := func(into *[]lintFinding, found []fio.Finding) {
+func (d *lintDocument) add(name, prefix string, problems, changes []fioengine.Finding) {
+	convert := func(into *[]lintFinding, found []fioengine.Finding) {
 		for _, f := range found {
 			file := name
 			if f.File != "" {
@@ -198,7 +198,7 @@ func (d *lintDocument) jobFile(f lintFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	problems, changes := fio.Lint(raw, trial.Mode(f.mode), workload.Machine{CPUs: runtime.NumCPU()})
+	problems, changes := fioengine.Lint(raw, trial.Mode(f.mode), workload.Machine{CPUs: runtime.NumCPU()})
 	d.add(name, "", problems, changes)
 	return nil
 }
@@ -259,14 +259,14 @@ func (d *lintDocument) workload(file string, w v1alpha1.Workload, mode trial.Mod
 	delete(fields, "name")
 	prefix := "spec.workloads[" + w.Name + "]."
 	if raw, ok := fields["fio"]; ok {
-		problems, changes := fio.Lint(raw, mode, workload.Machine{})
+		problems, changes := fioengine.Lint(raw, mode, workload.Machine{})
 		d.add(file+" "+w.Name, prefix, problems, changes)
 		return nil
 	}
 	for engine, raw := range fields {
 		failure, ok := errors.AsType[*trial.Failure](engines.All().Check(engine, raw, mode))
 		if ok {
-			d.add(file+" "+w.Name, prefix, []fio.Finding{{Field: failure.Field, Message: failure.Message, Remedy: failure.Remedy}}, nil)
+			d.add(file+" "+w.Name, prefix, []fioengine.Finding{{Field: failure.Field, Message: failure.Message, Remedy: failure.Remedy}}, nil)
 		}
 	}
 	return nil

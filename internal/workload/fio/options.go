@@ -145,7 +145,7 @@ func timing() []allowed {
 		{name: "exitall", syntax: flag(), about: "end all jobs when one ends"},
 		{name: "exit_what", syntax: oneOf("group", "stonewall", "all"), about: "which jobs exitall ends"},
 		{name: "numjobs", syntax: integer(1, maxClones), about: "clones of the job; their results are merged"},
-		{name: "thread", syntax: flag(), about: "jobs are always threads: /dev/shm is too small in a Pod for processes"},
+		{name: "thread", aliases: []string{"threads"}, syntax: flag(), about: "jobs are always threads: /dev/shm is too small in a Pod for processes"},
 		{name: "cpus_allowed", syntax: cpus(), about: "CPUs to run on"},
 		{name: "cpus_allowed_policy", syntax: oneOf("shared", "split"), about: "whether clones share those CPUs"},
 	}

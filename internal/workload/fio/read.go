@@ -130,6 +130,10 @@ func (r *reader) sections(sections []section) {
 		if s.name == global {
 			continue
 		}
+		if o, ok := into.raws["create_only"]; ok {
+			r.change(o.place, "the job %q is left out, as it only creates files: they are written before the first trial", clip(s.name))
+			continue
+		}
 		r.jobs = append(r.jobs, into)
 	}
 	switch {
@@ -204,6 +208,9 @@ func (r *reader) parameters(name string) {
 	_, long := r.config.Parameters["readwrite"]
 	if _, ok := r.config.Parameters["rw"]; !ok && !long {
 		r.problem(invalid(fieldParameters, "rw is missing", "set rw to read, write, randread, randwrite, readwrite, randrw, trim or randtrim"))
+	}
+	if o, ok := j.raws["create_only"]; ok {
+		r.problem(&lineError{place: o.place, message: "the option create_only is not allowed: no I/O would be measured", remedy: "remove it", field: fieldParameters + ".create_only"})
 	}
 	j.name = name
 	j.addDefaults()

@@ -30,9 +30,14 @@ func (r *reader) special(j *job, o option, section string) bool {
 		j.options["stonewall"] = "1"
 		r.change(o.place, "%s is stonewall: the job waits for all jobs above", written(o))
 		return true
-	case "thread":
+	case "create_only":
+		if o.value == "1" || !o.hasValue {
+			j.raw(o.name, o)
+			return true
+		}
+	case "thread", "threads":
 		if o.value == "0" {
-			r.change(o.place, "thread=0 is left out: jobs are always threads, as /dev/shm is too small in a Pod for processes")
+			r.change(o.place, "%s is left out: jobs are always threads, as /dev/shm is too small in a Pod for processes", written(o))
 		}
 	case "mem", "iomem":
 		if slices.Contains([]string{"shm", "mmapshared", "shmhuge", "mmaphuge"}, o.value) {
@@ -79,7 +84,7 @@ func leavesOut() map[string]string {
 	)
 	const interval = "a line of a log is an interval of the trial's samples"
 	return map[string]string{
-		"log_avg_msec": interval, "log_max_value": interval, "log_offset": interval, "log_unix_epoch": "logs have the time of day",
+		"log_avg_msec": interval, "log_max_value": interval, "log_offset": interval, "log_window_value": interval, "log_issue_time": interval, "log_unix_epoch": "logs have the time of day",
 		"output": output, "output-format": output, "unified_rw_reporting": output, "significant_figures": output, "unit_base": output, "disk_util": output,
 		"clat_percentiles": output, "lat_percentiles": output, "slat_percentiles": output, "stats": output, "block_error_percentiles": output, "eta": output,
 		"eta_newline": output, "minimal": output, "status-interval": output,
