@@ -15,7 +15,7 @@ func (m *Measurement) SetFlushes(layers []Layer) {
 // durable is how many operations ask that something is durable, or would if the workload synced: syncs
 // as they were counted, files, or else writes.
 func (m *Measurement) durable() float64 {
-	for _, name := range []string{"ladder.syncs", "sync.ios", "sync.count", "filesync.count", "write.ios"} {
+	for _, name := range []string{"sync.ios", "sync.count", "filesync.count", "write.ios"} {
 		if n := m.Metrics[name].Value; n > 0 {
 			return n
 		}

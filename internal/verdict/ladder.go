@@ -12,9 +12,6 @@ import (
 const (
 	// flatter than twice as long after all writes as after one block: no cache was written.
 	flatter = 2
-	// inOrder is how many of the pairs of a flush after most and one after least are in that order, at
-	// least, if the amount decides. Of 5 and 5 by chance alone: 0.4 %.
-	inOrder = 0.9
 	// turns a second of the fastest spinning disk, 15,000 a minute. With each it can write a block once.
 	turns = 15000.0 / 60
 	// onlyProof is what settles whether a disk honours flushes.
@@ -36,7 +33,7 @@ func ladder(f *Facts) []result.Verdict {
 	leaves := result.Leaves(f.Target.Layers)
 	volatile := slices.DeleteFunc(slices.Clone(leaves), func(l result.Layer) bool { return l.WriteCache != "write back" })
 	growth, order := f.value("ladder.growth"), f.value("ladder.order")
-	flat := growth < flatter || order < inOrder
+	flat := growth < flatter
 	times := []number{
 		{"flush.after.least", result.Seconds, f.value("ladder.least")},
 		{"flush.after.most", result.Seconds, f.value("ladder.most")},

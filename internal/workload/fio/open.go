@@ -238,23 +238,23 @@ func (o *open) measurement(usage native.Usage) *result.Measurement {
 	}
 	length := o.schedule.Length().Seconds()
 	seconds := max(usage.Elapsed.Seconds(), length)
-	share := o.readShare()
+	all := float64(reads.whole.Count() + writes.whole.Count())
 	for _, op := range []struct {
-		name  string
-		share float64
+		name string
 		*counted
-	}{{"read", share, &reads}, {"write", 1 - share, &writes}} {
+	}{{"read", &reads}, {"write", &writes}} {
 		n := float64(op.whole.Count())
 		if n == 0 {
 			continue
 		}
+		share := n / all // of what was drawn, which is not exactly what rwmixread says
 		m.Operations = append(m.Operations, op.name)
 		m.Metrics.Set(op.name+".ios", result.Count, n)
 		m.Metrics.Set(op.name+".bytes", result.Bytes, n*float64(o.block))
 		m.Metrics.Set(op.name+".iops", result.PerSecond, n/seconds)
 		m.Metrics.Set(op.name+".bandwidth", result.BytesPerSecond, n*float64(o.block)/seconds)
-		m.Metrics.Set(op.name+".rate.offered", result.PerSecond, op.share*float64(o.schedule.Planned())/length)
-		m.Metrics.Set(op.name+".backlog", result.Count, op.share*float64(o.schedule.Backlog()))
+		m.Metrics.Set(op.name+".rate.offered", result.PerSecond, share*float64(o.schedule.Planned())/length)
+		m.Metrics.Set(op.name+".backlog", result.Count, share*float64(o.schedule.Backlog()))
 		h := op.whole.Histogram()
 		m.Histograms[op.name] = h
 		m.Metrics.SetLatency(op.name, op.whole.Mean(), float64(op.whole.Max()), h)

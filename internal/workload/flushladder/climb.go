@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"storagebench.io/storagebench/internal/histogram"
+	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
 	"storagebench.io/storagebench/internal/workload/native"
 )
@@ -20,6 +21,8 @@ type climb struct {
 	data *native.Data
 	// direct is O_DIRECT, or 0 if the target refuses it.
 	direct int
+	// follow is O_NOFOLLOW of a file; a device may be named by a link.
+	follow int
 
 	steps   []step
 	flushes []flush
@@ -42,7 +45,10 @@ type flush struct {
 
 func newClimb(c config, env workload.Env, size int64) *climb {
 	l := &climb{config: c, path: native.Path(path(env)), size: size, data: native.NewData(rand.Uint64(), chunk), direct: unix.O_DIRECT}
-	fd, errno := native.Open(l.path, unix.O_RDWR|unix.O_DIRECT|unix.O_NOFOLLOW)
+	if env.Target.Mode == trial.Filesystem {
+		l.follow = unix.O_NOFOLLOW
+	}
+	fd, errno := native.Open(l.path, unix.O_RDWR|unix.O_DIRECT|l.follow)
 	if errno == unix.EINVAL {
 		l.direct = 0
 		return l
@@ -58,7 +64,7 @@ func (l *climb) open(flags int) (int, error) {
 	if l.direct == 0 {
 		flags &^= unix.O_DIRECT
 	}
-	fd, errno := native.Open(l.path, unix.O_RDWR|unix.O_NOFOLLOW|flags)
+	fd, errno := native.Open(l.path, unix.O_RDWR|l.follow|flags)
 	if errno != 0 {
 		return -1, &native.Failed{Call: "open", Errno: errno}
 	}

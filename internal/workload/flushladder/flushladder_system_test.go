@@ -22,10 +22,10 @@ func TestAFlushOfACacheTakesLongerTheMoreThereIsAndOneOfNothingDoesNot(t *testin
 	honest := devicetest.Loop(t, 128<<20)
 	m := measureOnce(t, onDevice(t, honest))
 	onDisk := m.Metrics["ladder.most"].Value
-	if growth, order := m.Metrics["ladder.growth"].Value, m.Metrics["ladder.order"].Value; growth < 2 || order < 0.9 {
-		t.Errorf("on a disk: %v times as long, in order %v", growth, order)
+	if growth := m.Metrics["ladder.growth"].Value; growth < 2 {
+		t.Errorf("on a disk: %v times as long", growth)
 	}
-	if notes := strings.Join(m.Notes, " "); !strings.Contains(notes, "consistent with a disk") {
+	if notes := strings.Join(m.Notes, " "); strings.Contains(notes, "hardly longer") || !strings.Contains(notes, "a power cut proves") {
 		t.Errorf("the notes are %s", notes)
 	}
 
