@@ -108,11 +108,11 @@ const (
 	valueAt    = distanceAt - 8
 )
 
-// add adds src to the number at base and destroys scratch. Each CPU has the number for itself, and only
+// add adds src to the number at base and destroys R2. Each CPU has the number for itself, and only
 // this program adds to it, which does not run twice at a time on a CPU.
-func (a *assembler) add(base asm.Register, n int, src, scratch asm.Register) {
+func (a *assembler) add(base asm.Register, n int, src asm.Register) {
 	at := int16(8 * n) //nolint:gosec // below numbers
-	a.emit(asm.LoadMem(scratch, base, at, asm.DWord), asm.Add.Reg(scratch, src), asm.StoreMem(base, at, scratch, asm.DWord))
+	a.emit(asm.LoadMem(asm.R2, base, at, asm.DWord), asm.Add.Reg(asm.R2, src), asm.StoreMem(base, at, asm.R2, asm.DWord))
 }
 
 // lookup leaves in entry what is known of the request, and makes room for it if create. If there

@@ -17,8 +17,8 @@ type kernel struct {
 }
 
 var (
-	u32 = &btf.Int{Name: "unsigned int", Size: 4}
-	u64 = &btf.Int{Name: "unsigned long long", Size: 8}
+	u32 = &btf.Int{Name: "u32", Size: 4}
+	u64 = &btf.Int{Name: "u64", Size: 8}
 )
 
 func at(name string, t btf.Type, offset uint32) btf.Member {

@@ -127,22 +127,22 @@ func (a *assembler) count() {
 		asm.Add.Reg(asm.R4, asm.R0), // those of its origin
 		asm.Mov.Imm(asm.R1, 1),
 	)
-	a.add(asm.R3, opIssued, asm.R1, asm.R2)
-	a.add(asm.R4, numOrigins, asm.R1, asm.R2)
+	a.add(asm.R3, opIssued, asm.R1)
+	a.add(asm.R4, numOrigins, asm.R1)
 	a.emit(asm.LoadMem(asm.R5, asm.RFP, bytesAt, asm.DWord))
-	a.add(asm.R3, opBytes, asm.R5, asm.R2)
-	a.add(asm.R4, numOrigins+1, asm.R5, asm.R2)
+	a.add(asm.R3, opBytes, asm.R5)
+	a.add(asm.R4, numOrigins+1, asm.R5)
 	a.emit(
 		asm.LoadMem(asm.R5, asm.RFP, seekAt, asm.DWord), asm.JEq.Imm(asm.R5, 0, "end"),
 		asm.LoadMem(asm.R2, asm.RFP, distanceAt, asm.DWord), asm.And.Imm(asm.R2, distances-1), asm.LSh.Imm(asm.R2, 3),
 		asm.Mov.Reg(asm.R4, asm.R0), asm.Add.Reg(asm.R4, asm.R2),
 	)
-	a.add(asm.R4, numDistances, asm.R1, asm.R2)
+	a.add(asm.R4, numDistances, asm.R1)
 	a.emit(asm.JEq.Imm(asm.R5, numRandom, "random"))
-	a.add(asm.R0, numSequential, asm.R1, asm.R2)
+	a.add(asm.R0, numSequential, asm.R1)
 	a.emit(asm.Ja.Label("end"))
 	a.mark("random")
-	a.add(asm.R0, numRandom, asm.R1, asm.R2)
+	a.add(asm.R0, numRandom, asm.R1)
 }
 
 // counters leaves the address of the disk's counters in R0, and of its operation's in R3.
@@ -181,10 +181,10 @@ func completeProgram(a *assembler, numbers []uint32) asm.Instructions {
 	a.operation()
 	a.counters()
 	a.emit(asm.Mov.Imm(asm.R1, 1))
-	a.add(asm.R3, opDone, asm.R1, asm.R2)
+	a.add(asm.R3, opDone, asm.R1)
 	for _, sum := range [][2]int16{{timeAt, opTime}, {waitAt, opWait}} {
 		a.emit(asm.LoadMem(asm.R1, asm.RFP, sum[0], asm.DWord))
-		a.add(asm.R3, int(sum[1]), asm.R1, asm.R2)
+		a.add(asm.R3, int(sum[1]), asm.R1)
 	}
 	for kind, value := range []int16{kindWait: waitAt, kindTime: timeAt, kindSize: bytesAt} {
 		a.record(kind, value)
@@ -234,7 +234,7 @@ func (a *assembler) record(kind int, at int16) {
 	if a.shared {
 		a.emit(asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 0))
 	} else {
-		a.add(asm.R0, 0, asm.R1, asm.R2)
+		a.add(asm.R0, 0, asm.R1)
 	}
 	a.mark(next)
 }
