@@ -17,16 +17,16 @@ func (s *Sampler) Idle() result.Metrics {
 	if seconds <= 0 {
 		return m
 	}
-	total := func(scope samples.Scope, c samples.Column, weigh bool) (sum float64, any bool) {
+	total := func(scope samples.Scope, c samples.Column, weigh bool) (sum float64, known bool) {
 		for i := range t.At {
 			if v := t.Values[c][i]; t.Scope[i] == scope && !math.IsNaN(v) {
 				if weigh {
 					v *= t.Values[samples.Seconds][i]
 				}
-				sum, any = sum+v, true
+				sum, known = sum+v, true
 			}
 		}
-		return sum / seconds, any
+		return sum / seconds, known
 	}
 	for _, r := range []struct {
 		name, unit string

@@ -10,9 +10,10 @@ import (
 
 const (
 	// Short is the interval of trials that are expected to take less than ten seconds, or
-	// nobody knows how long; Long that of the others.
+	// nobody knows how long.
 	Short = 100 * time.Millisecond
-	Long  = time.Second
+	// Long is the interval of the others.
+	Long = time.Second
 	// maxSamples is how many are kept. Beyond that, every second one is dropped, and
 	// the interval is twice as long.
 	maxSamples = 2048

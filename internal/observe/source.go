@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"bytes"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -140,12 +141,7 @@ func lastNumber(text []byte, row []uint64) {
 	for len(text) > 0 && text[len(text)-1] == '\n' {
 		text = text[:len(text)-1]
 	}
-	for i := len(text) - 1; i >= 0; i-- {
-		if text[i] == '\n' {
-			text = text[i+1:]
-			break
-		}
-	}
+	text = text[bytes.LastIndexByte(text, '\n')+1:]
 	if n, _, ok := number(text); ok {
 		row[0] = n
 	}
@@ -204,9 +200,6 @@ func lowestOf(devices []string, keys [4]string) func(text []byte, row []uint64) 
 
 // none is no key of a limit's file. The empty key is the line's own number, in version 1.
 const none = "-"
-
-// clocks of USER_HZ per second.
-const userHZ = 100
 
 // deviceNumber returns a disk's MAJOR:MINOR.
 func deviceNumber(root, name string) string {

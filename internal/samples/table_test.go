@@ -25,7 +25,7 @@ func TestColumnsAreDocumented(t *testing.T) {
 		if c.Integer {
 			kind = "INT64"
 		}
-		line := fmt.Sprintf("| `%s` | %s | %s | %s |\n", c.Name, scope, kind, c.Meaning)
+		line := fmt.Sprintf("| %#q | %s | %s | %s |\n", c.Name, scope, kind, c.Meaning)
 		if c.Name == "" || seen[c.Name] || !strings.Contains(string(reference), line) {
 			t.Errorf("docs/reference/samples.md lacks %s", line)
 		}

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"math"
+
 	"storagebench.io/storagebench/internal/histogram"
 	"storagebench.io/storagebench/internal/result"
 )

@@ -28,7 +28,8 @@ func schema() *parquet.Schema {
 		scopeColumn: plain(parquet.String()),
 		nameColumn:  plain(parquet.String()),
 	}
-	for _, c := range samples.Columns {
+	for i := range samples.Columns {
+		c := &samples.Columns[i]
 		if c.Integer {
 			group[c.Name] = parquet.Optional(plain(parquet.Int(64)))
 		} else {
@@ -75,8 +76,8 @@ const pageSize = 1 << 18
 // columns are the columns of numbers by name.
 func columns() map[string]samples.Column {
 	index := make(map[string]samples.Column, samples.NumColumns)
-	for i, c := range samples.Columns {
-		index[c.Name] = samples.Column(i)
+	for i := range samples.Columns {
+		index[samples.Columns[i].Name] = samples.Column(i)
 	}
 	return index
 }

@@ -67,7 +67,7 @@ func (r Result) Installed() bool {
 }
 
 // supervise runs cmd so that it ends, with its children, when this program does.
-func supervise(cmd *exec.Cmd, watch bool) (schedule Schedule, err error) {
+func supervise(cmd *exec.Cmd, watch bool) (Schedule, error) {
 	// The tool has a process group of its own, so that Ctrl-C on a terminal reaches only
 	// this program, which then stops the tool's whole group. If this program is killed, the
 	// kernel kills the tool, which would otherwise continue to write to the target. The
@@ -76,29 +76,33 @@ func supervise(cmd *exec.Cmd, watch bool) (schedule Schedule, err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = StopWait
-	ended := make(chan error, 1)
+	type outcome struct {
+		schedule Schedule
+		err      error
+	}
+	ended := make(chan outcome, 1)
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		if err == nil {
+		var o outcome
+		if o.err = cmd.Start(); o.err == nil {
 			var threads *scheduler
 			if watch {
 				threads = watchSchedule("/proc", cmd.Process.Pid)
 			}
-			err = cmd.Wait()
+			o.err = cmd.Wait()
 			if watch {
-				schedule = threads.end()
+				o.schedule = threads.end()
 			}
 		}
 		if cmd.Process != nil {
 			// Kill its children that are still there, after a failure or a stop.
 			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // usually there are none
 		}
-		ended <- err
+		ended <- o
 	}()
-	err = <-ended
-	return schedule, err
+	o := <-ended
+	return o.schedule, o.err
 }
 
 // ReadBounded reads a file that a program has written, of at most limit bytes.
