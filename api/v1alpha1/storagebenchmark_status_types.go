@@ -331,6 +331,15 @@ type SummaryRow struct {
 	// +required
 	Trials int32 `json:"trials"`
 
+	// volumes, or rounds, that the trials are from; absent: one.
+	// +optional
+	Volumes int32 `json:"volumes,omitempty"`
+
+	// speaksFor says what the intervals are about, such as this volume, or volumes of a class.
+	// +optional
+	// +kubebuilder:validation:MaxLength=600
+	SpeaksFor string `json:"speaksFor,omitempty"`
+
 	// operations that the workload did, the one that it is for first: read, write and
 	// trim of fio, transactions of postmark, filesync.
 	// +optional

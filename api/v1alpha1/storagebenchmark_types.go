@@ -312,6 +312,17 @@ type Trials struct {
 	// +optional
 	Budget *metav1.Duration `json:"budget,omitempty"`
 
+	// volumes is how many volumes of each storageClass target are measured on each node, one after
+	// the other, each provisioned anew. Trials on one volume speak for that volume, however many they
+	// are; an interval for the class needs 3 volumes or more. Where targets are compared
+	// (compare.by: target), each of these rounds has all targets, in random order; a target that
+	// is not provisioned is measured once in each. Default: 1; where targets are
+	// compared, as many as that takes, 6 or more.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=20
+	Volumes int32 `json:"volumes,omitempty"`
+
 	// order of the trials. Interleaved: every workload once, then every workload again, with
 	// the variants of a workload side by side in blocks of two repeats, the first in a random
 	// order and the second in its reverse (ABBA or BAAB with two variants), so that a drift of

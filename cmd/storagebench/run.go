@@ -101,12 +101,15 @@ func runHere(ctx context.Context, f runFlags, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	most := ""
+	most, what := "", "target"
+	if r.plan.Volumes > 0 {
+		what = "worker"
+	}
 	if r.plan.Stop != nil {
 		most = "at most "
 	}
 	fmt.Fprintf(stderr, "run %s: %s%s on each of %s, results in %s\n",
-		r.plan.Run, most, suggest.Count(len(r.plan.Trials), "trial"), suggest.Count(len(r.plan.Workers), "target"), filepath.Join(r.out, filepath.FromSlash(r.plan.Keys().Prefix())))
+		r.plan.Run, most, suggest.Count(len(r.plan.Trials), "trial"), suggest.Count(len(r.plan.Workers), what), filepath.Join(r.out, filepath.FromSlash(r.plan.Keys().Prefix())))
 	document, _, err := r.plan.Encode()
 	if err != nil {
 		return err

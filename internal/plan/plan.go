@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -75,9 +77,6 @@ func Build(in Input) (*trial.Plan, error) {
 	if p.Variants = in.Variants; len(p.Variants) != len(b.Spec.Variants) {
 		return nil, fmt.Errorf("plan: got permissions for %d of the spec's %d variants", len(p.Variants), len(b.Spec.Variants))
 	}
-	if n := len(p.Targets) * len(in.Nodes); n > MaxWorkers {
-		return nil, invalid("spec.placement.nodes", fmt.Sprintf("%d targets × %d nodes make %d workers; the limit is %d", len(p.Targets), len(in.Nodes), n, MaxWorkers), "lower placement.nodes or split the benchmark")
-	}
 	compare, err := buildCompare(b.Spec)
 	if err != nil {
 		return nil, err
@@ -90,14 +89,13 @@ func Build(in Input) (*trial.Plan, error) {
 		return nil, err
 	}
 	p.Order, p.Seed = string(cmp.Or(b.Spec.Trials.Order, v1alpha1.OrderInterleaved)), seedOf(p)
+	if p.Volumes, err = in.volumes(p); err != nil {
+		return nil, err
+	}
 	if err := in.trials(p); err != nil {
 		return nil, err
 	}
-	for _, node := range in.Nodes {
-		for _, t := range p.Targets {
-			p.Workers = append(p.Workers, trial.Worker{Name: workerName(t.Name, node), Target: t.Name, Node: node})
-		}
-	}
+	p.Workers = workers(p, in.Nodes)
 	if p.Stop != nil && len(p.Workers) > 0 {
 		p.Stop.BudgetSeconds /= float64(len(p.Workers))
 	}
@@ -192,6 +190,31 @@ func buildWorkload(w v1alpha1.Workload, targets []trial.Target, engines Checker)
 		}
 	}
 	return out, nil
+}
+
+// workers returns one worker for each target on each node, and for each volume. A node is acquired
+// once, and every volume is measured before the next one of any target. Where targets are
+// compared, their order is drawn for each volume.
+func workers(p *trial.Plan, nodes []string) []trial.Worker {
+	random := rand.New(rand.NewPCG(p.Seed, uint64(len(p.Targets))<<32))
+	var out []trial.Worker
+	for _, node := range nodes {
+		for volume := 1; volume <= max(p.Volumes, 1); volume++ {
+			targets := slices.Clone(p.Targets)
+			if p.ComparesTargets() {
+				random.Shuffle(len(targets), func(i, j int) { targets[i], targets[j] = targets[j], targets[i] })
+			}
+			for _, t := range targets {
+				w := trial.Worker{Name: workerName(t.Name, node), Target: t.Name, Node: node}
+				if p.Volumes > 0 {
+					w.Volume = volume
+					w.Name = workerName(fmt.Sprintf("%s_%d", t.Name, volume), node) // no target's name has a _
+				}
+				out = append(out, w)
+			}
+		}
+	}
+	return out
 }
 
 // workerName returns <target>.<node>, which is unique because a target's name

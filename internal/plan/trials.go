@@ -16,9 +16,38 @@ const (
 	defaultMax = 30
 	// defaultHalfWidth of an interval is ±5 %.
 	defaultHalfWidth = 0.05
+	// volumeTrials is how many trials of a volume are enough where volumes are the replicates:
+	// their mean is one value, and two or more tell its spread.
+	volumeTrials = 3
+	// maxVolumes is the highest spec.trials.volumes.
+	maxVolumes = 20
 	// lowestHalfWidth and highestHalfWidth are the bounds of spec.trials.halfWidth.
 	lowestHalfWidth, highestHalfWidth = 0.001, 0.5
 )
+
+// volumes is how many volumes, or rounds, each target has on each node; 0 if it is one.
+func (in Input) volumes(p *trial.Plan) (int, error) {
+	n := int(in.Benchmark.Spec.Trials.Volumes)
+	if n == 0 && p.ComparesTargets() {
+		n = min(stats.BlocksFor(comparisonRows(p, len(in.Nodes))), maxVolumes)
+	}
+	field := "spec.placement.nodes"
+	if n > 1 {
+		field = "spec.trials.volumes"
+	}
+	for _, t := range p.Targets {
+		if n > 1 && !p.ComparesTargets() && t.Source != trial.StorageClass {
+			return 0, invalid(field, fmt.Sprintf("it is %d, but target %s is not provisioned: there is only one of it", n, t.Name), "set volumes to 1, or measure a storageClass")
+		}
+	}
+	if workers := len(p.Targets) * len(in.Nodes) * max(n, 1); workers > MaxWorkers {
+		return 0, invalid(field, fmt.Sprintf("%d targets × %d nodes × %d volumes make %d workers; the limit is %d", len(p.Targets), len(in.Nodes), max(n, 1), workers, MaxWorkers), "lower placement.nodes or trials.volumes, or split the benchmark")
+	}
+	if n <= 1 && !p.ComparesTargets() {
+		return 0, nil
+	}
+	return n, nil
+}
 
 // trials fills in how many trials there are, in which order, and when a worker may stop.
 func (in Input) trials(p *trial.Plan) error {
@@ -88,6 +117,8 @@ func stopRule(spec v1alpha1.Trials, least, most int) (*trial.Stop, error) {
 func (in Input) defaultMin(p *trial.Plan) int {
 	rows := comparisonRows(p, len(in.Nodes))
 	switch {
+	case p.Volumes > 1:
+		return volumeTrials
 	case rows == 0 || p.Order == string(v1alpha1.OrderSequential):
 		return stats.MinTrials
 	case p.Order == string(v1alpha1.OrderRandom):
@@ -98,8 +129,11 @@ func (in Input) defaultMin(p *trial.Plan) int {
 }
 
 // comparisonRows is how many differences the run is to judge: one for each workload and variant but
-// the control, on each target and node.
+// the control, on each target and node; or one for each target but the first.
 func comparisonRows(p *trial.Plan, nodes int) int {
+	if p.ComparesTargets() {
+		return len(p.Cells()) * (len(p.Targets) - 1) * nodes
+	}
 	return len(p.Workloads) * (len(arms(p)) - 1) * len(p.Targets) * nodes
 }
 
@@ -111,12 +145,15 @@ func Advice(p *trial.Plan) []string {
 		repeats = max(repeats, t.Repeat)
 	}
 	var out []string
-	if repeats > 0 && repeats < stats.MinTrials {
-		out = append(out, fmt.Sprintf("%d trials give a median without an interval: set trials.min to %d or more", repeats, stats.MinTrials))
-	}
 	nodes := map[string]bool{}
 	for _, w := range p.Workers {
 		nodes[w.Node] = true
+	}
+	if p.Volumes > 1 || p.ComparesTargets() {
+		return volumeAdvice(p, len(nodes))
+	}
+	if repeats > 0 && repeats < stats.MinTrials {
+		out = append(out, fmt.Sprintf("%d trials give a median without an interval: set trials.min to %d or more", repeats, stats.MinTrials))
 	}
 	rows := comparisonRows(p, len(nodes))
 	if rows == 0 {
@@ -133,4 +170,22 @@ func Advice(p *trial.Plan) []string {
 		out = append(out, fmt.Sprintf("%d blocks cannot tell any of %d differences from none with 95 %% confidence: set trials.min to %d or more", blocks, rows, needed*perBlock))
 	}
 	return out
+}
+
+// volumeAdvice is Advice for a plan in which volumes, or rounds, are the replicates.
+func volumeAdvice(p *trial.Plan, nodes int) []string {
+	fewest, why := stats.MinVolumes, "%d volumes give no interval for their class: set trials.volumes to %d or more"
+	if p.ComparesTargets() {
+		why = "%d volumes of each target cannot tell one from another: set trials.volumes to %d or more"
+		for _, t := range p.Targets {
+			if !t.Generated {
+				fewest = stats.BlocksFor(comparisonRows(p, nodes))
+				why = "%d rounds cannot tell one target from another: set trials.volumes to %d or more"
+			}
+		}
+	}
+	if n := max(p.Volumes, 1); n < fewest {
+		return []string{fmt.Sprintf(why, n, fewest)}
+	}
+	return nil
 }

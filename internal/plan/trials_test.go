@@ -137,3 +137,87 @@ func TestAdviceSaysWhatTooFewTrialsCannotAnswer(t *testing.T) {
 		})
 	}
 }
+
+// workersOf builds the plan of two classes, compared or not, and returns its workers' names.
+func workersOf(t *testing.T, run string, compare bool, volumes int32, change func(*v1alpha1.StorageBenchmark)) (*trial.Plan, error) {
+	t.Helper()
+	b := benchmark(func(b *v1alpha1.StorageBenchmark) {
+		b.Spec.Trials = v1alpha1.Trials{Volumes: volumes}
+		if compare {
+			b.Spec.Compare = &v1alpha1.Compare{By: v1alpha1.CompareByTarget}
+		}
+	})
+	if change != nil {
+		change(b)
+	}
+	return Build(Input{Benchmark: b, Run: run, Nodes: []string{"a"}, Modes: map[string]trial.Mode{"db": trial.Filesystem}, Engines: checker{}})
+}
+
+func TestVolumesAreWorkersOfTheirOwn(t *testing.T) {
+	p, err := workersOf(t, "r", false, 2, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []trial.Worker{
+		{Name: "fast_1.a", Target: "fast", Node: "a", Volume: 1}, {Name: "raw_1.a", Target: "raw", Node: "a", Volume: 1},
+		{Name: "fast_2.a", Target: "fast", Node: "a", Volume: 2}, {Name: "raw_2.a", Target: "raw", Node: "a", Volume: 2},
+	}
+	if diff := cmp.Diff(want, p.Workers); diff != "" || p.Volumes != 2 || len(p.Trials)/len(p.Cells()) != 3 {
+		t.Errorf("%d trials, %s", len(p.Trials), diff)
+	}
+	if got := Advice(p); len(got) != 1 || !strings.Contains(got[0], "2 volumes give no interval for their class: set trials.volumes to 3") {
+		t.Errorf("the advice is %q", got)
+	}
+	if p, err = workersOf(t, "r", false, 1, nil); err != nil || p.Volumes != 0 || p.Workers[0].Name != "fast.a" {
+		t.Errorf("one volume is not as it was: %v, %+v", err, p.Workers)
+	}
+}
+
+// Targets that are compared follow each other in each round, in an order that is drawn for it.
+func TestTargetsThatAreComparedAlternate(t *testing.T) {
+	first := map[string]int{}
+	for run := range 200 {
+		p, err := workersOf(t, "r"+string(rune('a'+run%26))+string(rune('a'+run/26)), true, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Volumes != 7 || len(p.Workers) != 14 { // 2 workloads are 2 differences
+			t.Fatalf("%d volumes, %d workers", p.Volumes, len(p.Workers))
+		}
+		for i := 0; i < len(p.Workers); i += 2 {
+			one, two := p.Workers[i], p.Workers[i+1]
+			if one.Volume != i/2+1 || two.Volume != one.Volume || one.Target == two.Target {
+				t.Fatalf("round %d is %+v and %+v", i/2+1, one, two)
+			}
+			first[one.Target]++
+		}
+	}
+	if n := first["fast"]; n < 600 || n > 800 { // 700 ± 5 standard deviations
+		t.Errorf("fast comes first in %d of 1400 rounds", n)
+	}
+	p, err := workersOf(t, "r", true, 2, nil)
+	if err != nil || len(Advice(p)) != 1 || !strings.Contains(Advice(p)[0], "set trials.volumes to 3") {
+		t.Errorf("%v: %q", err, Advice(p))
+	}
+	p, err = workersOf(t, "r", true, 1, nil)
+	if err != nil || p.Workers[0].Volume != 1 {
+		t.Errorf("%v: %+v", err, p.Workers)
+	}
+}
+
+func TestOnlyWhatIsProvisionedHasVolumes(t *testing.T) {
+	claim := func(b *v1alpha1.StorageBenchmark) {
+		b.Spec.Targets[1] = v1alpha1.Target{Name: "db", PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: "db-0"}}
+	}
+	_, err := workersOf(t, "r", false, 3, claim)
+	if err == nil || !strings.HasPrefix(err.Error(), "spec.trials.volumes: it is 3, but target db is not provisioned") {
+		t.Errorf("got %v", err)
+	}
+	p, err := workersOf(t, "r", true, 3, claim) // rounds
+	if err != nil || len(p.Workers) != 6 {
+		t.Fatalf("got %v", err)
+	}
+	if got := Advice(p); len(got) != 1 || !strings.Contains(got[0], "3 rounds cannot tell one target from another: set trials.volumes to 7") {
+		t.Errorf("the advice is %q", got)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -22,13 +23,14 @@ func Table(w io.Writer, s result.Summary) error {
 	variants := slices.ContainsFunc(s.Rows, func(r result.Row) bool { return r.Variant != "" })
 	parts := slices.ContainsFunc(s.Rows, func(r result.Row) bool { return r.Part != "" })
 	judged := slices.ContainsFunc(s.Rows, func(r result.Row) bool { return len(r.Verdicts) > 0 })
-	fmt.Fprintln(tw, "TARGET\tNODE\tWORKLOAD"+column(variants, "VARIANT")+column(parts, "PART")+"\tOPERATION\tN\tPER SECOND\t95% INTERVAL\tBANDWIDTH\tP50\tP99\tP99.9"+column(judged, "VERDICT"))
+	volumes := slices.ContainsFunc(s.Rows, func(r result.Row) bool { return r.Volumes > 0 })
+	fmt.Fprintln(tw, "TARGET\tNODE\tWORKLOAD"+column(variants, "VARIANT")+column(parts, "PART")+"\tOPERATION\tN"+column(volumes, "VOLUMES")+"\tPER SECOND\t95% INTERVAL\tBANDWIDTH\tP50\tP99\tP99.9"+column(judged, "VERDICT"))
 	for _, row := range s.Rows {
 		for _, op := range Operations(row) {
 			l := LineOf(row, op)
-			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s%s\n",
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d%s\t%s\t%s\t%s\t%s\t%s\t%s%s\n",
 				row.Target, row.Node, row.Workload+column(variants, row.Variant)+column(parts, PartName(s.Rows, row)), op,
-				l.N, l.Rate, l.Interval, l.Bandwidth, l.P50, l.P99, l.P999, column(judged, cmp.Or(Worth(row.Verdicts, op), "-")))
+				l.N, column(volumes, strconv.Itoa(max(row.Volumes, 1))), l.Rate, l.Interval, l.Bandwidth, l.P50, l.P99, l.P999, column(judged, cmp.Or(Worth(row.Verdicts, op), "-")))
 		}
 	}
 	return tw.Flush()

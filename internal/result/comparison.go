@@ -32,11 +32,14 @@ type Decision struct {
 	MinEffect float64 `json:"minEffect"`
 	// P is the two-sided p value of no difference, of this metric alone.
 	P float64 `json:"p"`
-	// Units are the randomised blocks that count, or, in sequential order, the trials of an arm.
+	// Units are the randomised blocks that count, or, in sequential order, the trials of an arm; or
+	// the volumes, or rounds, on each of which both were measured.
 	Units int `json:"units"`
 	// MoreRepeats is about how many more repeats would decide with 80 % probability; 0: it is
 	// decided, or more repeats would not.
 	MoreRepeats int `json:"moreRepeats,omitempty"`
+	// MoreVolumes is the same for volumes, or rounds.
+	MoreVolumes int `json:"moreVolumes,omitempty"`
 }
 
 // Change of a metric from the control to a variant.

@@ -373,6 +373,12 @@ type Row struct {
 	Node string `json:"node"`
 	// N is the number of measured trials.
 	N int `json:"n"`
+	// Volumes is how many volumes, or rounds, the trials are from; 0: one. With more, each
+	// metric's median is the geometric mean of the volumes', and its interval Student's t on them,
+	// absent below 3.
+	Volumes int `json:"volumes,omitempty"`
+	// SpeaksFor says what the row's intervals are about.
+	SpeaksFor string `json:"speaksFor,omitempty"`
 	// Stopped says why there are fewer than planned, if it was because there need be no more.
 	Stopped StopReason          `json:"stopped,omitempty"`
 	Metrics map[string]Estimate `json:"metrics"`

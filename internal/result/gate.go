@@ -42,6 +42,8 @@ type Gate struct {
 	InvalidatedBy []string `json:"invalidatedBy,omitempty"`
 	// MoreTrials is about how many more would decide with 80 % probability.
 	MoreTrials int `json:"moreTrials,omitempty"`
+	// MoreVolumes is the same for volumes, if there are several.
+	MoreVolumes int `json:"moreVolumes,omitempty"`
 	// Sentence says all that.
 	Sentence string `json:"sentence"`
 }

@@ -121,18 +121,28 @@ func speaksFor(p *trial.Plan, s result.Summary) string {
 	if took := tookOf(s); took > 0 {
 		text += ", within " + took.Round(time.Second).String()
 	}
+	if p.Volumes >= MinVolumes && len(targets) > 0 && p.Target(targets[0]).Generated {
+		return text + "; other nodes and times may differ"
+	}
 	return text + "; other volumes, nodes and times may differ"
 }
 
 // whatTargetsAre describes targets: a volume that was made for the run stands for itself, not for
 // its class.
 func whatTargetsAre(p *trial.Plan, names []string) string {
+	volumes := "one volume"
+	if p.Volumes > 1 {
+		volumes = fmt.Sprintf("%d volumes", p.Volumes)
+	}
+	if len(names) != 1 && p.Volumes > 1 && p.Target(names[0]).Generated {
+		return fmt.Sprintf("%s of each of %d targets", volumes, len(names))
+	}
 	if len(names) != 1 {
 		return fmt.Sprintf("each of %d targets", len(names))
 	}
 	at := slices.IndexFunc(p.Targets, func(t trial.Target) bool { return t.Name == names[0] })
 	if at >= 0 && p.Targets[at].Source == trial.StorageClass {
-		return "one volume of class " + p.Targets[at].Ref
+		return volumes + " of class " + p.Targets[at].Ref
 	}
 	return "target " + names[0]
 }

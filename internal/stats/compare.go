@@ -15,6 +15,8 @@ type compared struct {
 	result.Comparison
 	// primary is the comparison of the metric that decides; nil: none does.
 	primary *Comparison
+	// replicate is what was replicated, if it was not blocks or trials: volume or round.
+	replicate string
 }
 
 // comparisons compares each variant of a worker with the control.

@@ -37,7 +37,9 @@ func decide(p *trial.Plan, rows []result.Row, all []compared) []result.Compariso
 			if invalid[i] != "" {
 				d.Outcome, d.P, d.Sentence = string(Undecided), 1, invalid[i]
 			} else {
-				d.MoreRepeats = c.primary.MoreUnits * perUnit(p.Order)
+				if d.MoreVolumes = c.primary.MoreUnits; c.replicate == "" {
+					d.MoreRepeats, d.MoreVolumes = c.primary.MoreUnits*perUnit(p.Order), 0
+				}
 				d.Sentence = sentence(c, p.Order, len(family))
 				if report.Unsafe(rows, c.Comparison, d.Metric) {
 					d.Sentence += " What is acknowledged can be lost when the power fails: UnsafeConfiguration."
@@ -74,9 +76,12 @@ func sentence(c compared, order string, family int) string {
 	if c.By == byTarget {
 		arms = fmt.Sprintf("on %s than on %s", c.Target, c.Control)
 	}
-	unit := "block"
+	unit, more, each := "block", "more repeat", perUnit(order)
 	if order == sequential {
 		unit = "trial"
+	}
+	if c.replicate != "" {
+		unit, more, each, order = c.replicate, "more "+c.replicate, 1, ""
 	}
 	var text string
 	switch {
@@ -85,20 +90,20 @@ func sentence(c compared, order string, family int) string {
 	case change.Ratio == nil:
 		return metric + " has no ratio, because a value is 0."
 	case !d.OK:
-		return fmt.Sprintf("%s is %s %s in %s, too few for an interval; about %s would give one.", metric, byHow(d.Ratio), arms, counted(d.Units, unit), counted(d.MoreUnits*perUnit(order), "more repeat"))
+		return fmt.Sprintf("%s is %s %s in %s, too few for an interval; about %s would give one.", metric, byHow(d.Ratio), arms, counted(d.Units, unit), counted(d.MoreUnits*each, more))
 	default:
 		text = fmt.Sprintf("%s is %s %s (95 %% interval %s to %s, %s)", metric, byHow(d.Ratio), arms, signed(d.Low), signed(d.High), counted(d.Units, unit))
 	}
 	limit := fmt.Sprintf("%.3g %%", 100*c.Primary.MinEffect)
 	switch {
 	case d.Corrected:
-		text += fmt.Sprintf("; of %d comparisons one can be like this by chance, about %s would decide", family, counted(d.MoreUnits*perUnit(order), "more repeat"))
+		text += fmt.Sprintf("; of %d comparisons one can be like this by chance, about %s would decide", family, counted(d.MoreUnits*each, more))
 	case d.Outcome == NoDifference:
 		text += fmt.Sprintf("; less than the %.3g %% that matter", 100*max(c.Primary.MinEffect, minMargin))
 	case d.Outcome == Undecided && d.MoreUnits > 0:
-		text += fmt.Sprintf("; about %s would decide with 80 %% probability", counted(d.MoreUnits*perUnit(order), "more repeat"))
+		text += fmt.Sprintf("; about %s would decide with 80 %% probability", counted(d.MoreUnits*each, more))
 	case d.Outcome == Undecided:
-		text += fmt.Sprintf("; the difference is at the limit of %s, so more repeats would hardly decide", limit)
+		text += fmt.Sprintf("; the difference is at the limit of %s, so %ss would hardly decide", limit, more)
 	}
 	if order == sequential {
 		text += "; in sequential order a drift cannot be told from a difference"

@@ -14,8 +14,9 @@ import (
 // maxGates is the number of gates of a run's summary: 16 of the spec on 256 rows.
 const maxGates = 4096
 
-// gates decides the plan's gates on the rows of a worker.
-func gates(p *trial.Plan, worker trial.Worker, w *result.WorkerSummary, rows []result.Row) []result.Gate {
+// gates decides the plan's gates on the rows of a worker, or of all volumes of its target on its
+// node.
+func gates(p *trial.Plan, worker trial.Worker, rows []result.Row, decide func(trial.Gate, result.Row) result.Gate) []result.Gate {
 	var out []result.Gate
 	for _, g := range p.Gates {
 		if g.Target != "" && g.Target != worker.Target {
@@ -39,8 +40,7 @@ func gates(p *trial.Plan, worker trial.Worker, w *result.WorkerSummary, rows []r
 				row := rows[slices.IndexFunc(rows, func(r result.Row) bool {
 					return r.Workload == cell.Workload && r.Variant == cell.Variant && r.Part == part
 				})]
-				values, bounds := valuesOf(w, cell, part, g.Metric)
-				out = append(out, decideRow(g, row, values, bounds))
+				out = append(out, decide(g, row))
 			}
 			if len(parts) == 0 {
 				out = append(out, notMeasured(g, worker, cell, rows))
@@ -85,23 +85,60 @@ func newGate(g trial.Gate, target, node, variant, part, unit string) result.Gate
 	}
 }
 
+// onTrials decides gates on the trials of a worker.
+func onTrials(w *result.WorkerSummary) func(trial.Gate, result.Row) result.Gate {
+	return func(g trial.Gate, row result.Row) result.Gate {
+		values, bounds := valuesOf(w, trial.Cell{Workload: row.Workload, Variant: row.Variant}, row.Part, g.Metric)
+		return decideRow(g, row, values, bounds)
+	}
+}
+
+// onVolumes decides gates on the values of each volume.
+func onVolumes(byKey map[replicaKey][]replica) func(trial.Gate, result.Row) result.Gate {
+	return func(g trial.Gate, row result.Row) result.Gate {
+		var perVolume [][]float64
+		bounds, n := 0, 0
+		for _, r := range byKey[replica{row: row}.key()] {
+			var values []float64
+			for _, m := range r.values[g.Metric] {
+				values = append(values, m.Value)
+				if n++; m.AtLeast {
+					bounds++
+				}
+			}
+			perVolume = append(perVolume, values)
+		}
+		if len(perVolume) == 1 {
+			return decideRow(g, row, perVolume[0], bounds)
+		}
+		return gateOf(g, row, DecideVolumeGate(perVolume, g.Limit, g.AtMost), n, bounds)
+	}
+}
+
 // decideRow decides a gate on a row. The number of trials was fixed, or they were stopped by a rule
 // that does not look at the limit, so it is looked at once.
 func decideRow(g trial.Gate, row result.Row, values []float64, bounds int) result.Gate {
+	return gateOf(g, row, DecideGate(values, Looks{Max: len(values), Spending: Once}, g.Limit, g.AtMost), len(values), bounds)
+}
+
+// gateOf is the gate of a row after a decision on n trials, of which some are only bounds.
+func gateOf(g trial.Gate, row result.Row, d GateDecision, n, bounds int) result.Gate {
 	out := newGate(g, row.Target, row.Node, row.Variant, row.Part, row.Metrics[g.Metric].Unit)
-	out.N, out.InvalidatedBy = len(values), report.Invalid(row, g.Metric)
-	d := DecideGate(values, Looks{Max: len(values), Spending: Once}, g.Limit, g.AtMost)
+	out.N, out.InvalidatedBy = n, report.Invalid(row, g.Metric)
 	out.Value = &d.Interval.Median
+	if e := row.Metrics[g.Metric]; !d.Interval.OK { // of values that are 0, volumes have no mean
+		out.Value = &e.Median
+	}
 	if d.Interval.OK {
 		out.Low, out.High = &d.Interval.Low, &d.Interval.High
 	}
-	out.Outcome, out.MoreTrials = result.GateOutcome(d.Outcome), d.MoreTrials
+	out.Outcome, out.MoreTrials, out.MoreVolumes = result.GateOutcome(d.Outcome), d.MoreTrials, d.MoreVolumes
 	if bounds > 0 && (g.AtMost || out.Outcome != result.GateMet) {
 		// What was too fast to be measured is at least this much: enough to meet a minimum only.
-		out.Outcome, out.MoreTrials = result.GateInconclusive, 0
+		out.Outcome, out.MoreTrials, out.MoreVolumes = result.GateInconclusive, 0, 0
 	}
 	if len(out.InvalidatedBy) > 0 {
-		out.Outcome, out.MoreTrials = result.GateInconclusive, 0
+		out.Outcome, out.MoreTrials, out.MoreVolumes = result.GateInconclusive, 0, 0
 	}
 	out.Sentence = gateSentence(out, d, bounds)
 	return out
@@ -117,6 +154,10 @@ func gateSentence(g result.Gate, d GateDecision, bounds int) string {
 		return text
 	case bounds > 0:
 		return fmt.Sprintf("%s; %d of %d trials were too fast to be measured", text, bounds, g.N)
+	case g.MoreVolumes > 0 && !d.Interval.OK:
+		return fmt.Sprintf("%s; an interval for the class needs %d volumes: measure %d more", text, MinVolumes, g.MoreVolumes)
+	case g.MoreVolumes > 0:
+		return fmt.Sprintf("%s; the interval contains the limit; about %d more volumes would decide", text, g.MoreVolumes)
 	case d.AtLimit:
 		return text + "; the median is at the limit, and no number of trials would decide"
 	case !d.Interval.OK:

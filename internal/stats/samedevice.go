@@ -32,7 +32,7 @@ func shared(p *trial.Plan, s *result.Summary) {
 		v := verdict.OnSameDevice(others, disks)
 		for i := range s.Rows {
 			row := &s.Rows[i]
-			if row.Target == w.Target && row.Node == w.Node && len(row.Verdicts) < maxRowVerdicts {
+			if row.Target == w.Target && row.Node == w.Node && len(row.Verdicts) < maxRowVerdicts && !slices.ContainsFunc(row.Verdicts, func(r result.RowVerdict) bool { return r.Name == v.Name }) {
 				row.Verdicts = append(slices.Clone(row.Verdicts), result.RowVerdict{Verdict: v, Trials: row.N})
 				sortVerdicts(row.Verdicts)
 			}

@@ -54,6 +54,8 @@ type part struct {
 	environment *result.Environment
 	attempts    []result.Attempt
 	failure     *trial.Failure
+	// replicas are the rows with their values, if the worker measured one of several volumes.
+	replicas []replica
 }
 
 // NewFold begins the summary of a run.
@@ -78,14 +80,21 @@ func (f *Fold) Add(w *result.WorkerSummary) error {
 	p := part{stored: len(w.Trials), needed: w.Needed(f.plan), attempts: w.Attempts, failure: w.Failure, comparisons: comparisons(f.plan, worker, w)}
 	for _, cell := range f.plan.Cells() {
 		for _, part := range partsOf(w, cell) {
-			row, ok := buildRow(worker, cell, part, w, looksOf(f.plan))
+			row, values, ok := buildRow(worker, cell, part, w, looksOf(f.plan))
 			if !ok {
 				continue
 			}
+			row.SpeaksFor = rowSpeaksFor(f.plan, worker, 1)
 			p.rows = append(p.rows, row)
+			if worker.Volume > 0 {
+				p.replicas = append(p.replicas, replica{worker: worker, values: values})
+			}
 		}
 	}
-	decidedGates := gates(f.plan, worker, w, p.rows)
+	var decidedGates []result.Gate
+	if worker.Volume == 0 {
+		decidedGates = gates(f.plan, worker, p.rows, onTrials(w))
+	}
 	metrics := p.metrics()
 	if f.metrics+metrics > maxRowMetrics/2 { // to leave room for the workers to come
 		p.slim()
@@ -100,6 +109,9 @@ func (f *Fold) Add(w *result.WorkerSummary) error {
 		f.shortenVerdicts(&p.rows[i])
 	}
 	f.addGates(decidedGates)
+	for i := range p.replicas {
+		p.replicas[i].row = p.rows[i]
+	}
 	p.environment = f.addEnvironment(w.Environment)
 	f.parts[worker.Name] = p
 	return nil
@@ -193,7 +205,9 @@ func (f *Fold) Finish(finishedAt time.Time) result.Summary {
 	for _, worker := range p.Workers {
 		w, ok := f.parts[worker.Name]
 		if !ok {
-			f.addGates(gates(p, worker, &result.WorkerSummary{}, nil))
+			if worker.Volume == 0 {
+				f.addGates(gates(p, worker, nil, nil))
+			}
 			continue
 		}
 		s.Stored += w.stored
@@ -203,9 +217,13 @@ func (f *Fold) Finish(finishedAt time.Time) result.Summary {
 		if w.failure != nil {
 			s.Failures[worker.Name] = w.failure
 		}
-		s.Rows = append(s.Rows, w.rows...)
-		all = append(all, w.comparisons...)
+		if worker.Volume == 0 {
+			s.Rows = append(s.Rows, w.rows...)
+			all = append(all, w.comparisons...)
+		}
 	}
+	rows, across := f.acrossVolumes()
+	s.Rows, all = append(s.Rows, rows...), append(all, across...)
 	shared(p, &s)
 	s.Comparisons = decide(p, s.Rows, all)
 	s.Configuration = configuration(p)
@@ -238,7 +256,7 @@ func partsOf(w *result.WorkerSummary, cell trial.Cell) []string {
 	return parts
 }
 
-func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.WorkerSummary, looks Looks) (result.Row, bool) {
+func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.WorkerSummary, looks Looks) (result.Row, map[string][]result.Metric, bool) {
 	row := result.Row{
 		Target:     worker.Target,
 		Workload:   cell.Workload,
@@ -267,7 +285,7 @@ func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.Worke
 		}
 	}
 	if row.N == 0 {
-		return row, false
+		return row, nil, false
 	}
 	for _, pool := range w.Workloads {
 		if pool.Cell == cell && pool.Part == part {
@@ -278,7 +296,7 @@ func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.Worke
 	for name, vs := range values {
 		row.Metrics[name] = estimate(name, units[name], vs, row.Histograms, looks)
 	}
-	return row, true
+	return row, values, true
 }
 
 func estimate(name, unit string, values []result.Metric, pooled result.Histograms, looks Looks) result.Estimate {

@@ -29,7 +29,7 @@ func Summary(status *v1alpha1.StorageBenchmarkStatus, s result.Summary) {
 	rows := report.Shown(s.Rows)
 	status.SummaryOmitted = int32(max(len(rows)-MaxRows, 0))
 	for _, row := range rows[:min(len(rows), MaxRows)] {
-		out := v1alpha1.SummaryRow{Target: row.Target, Workload: row.Workload, Variant: row.Variant, Part: row.Part, Node: row.Node, Trials: int32(row.N)}
+		out := v1alpha1.SummaryRow{Target: row.Target, Workload: row.Workload, Variant: row.Variant, Part: row.Part, Node: row.Node, Trials: int32(row.N), Volumes: int32(row.Volumes), SpeaksFor: Shorten(row.SpeaksFor, 600)}
 		ops := report.Operations(row)
 		for _, op := range ops[:min(len(ops), MaxOperations)] {
 			out.Operations = append(out.Operations, v1alpha1.OperationSummary{

@@ -37,6 +37,8 @@ type Plan struct {
 	// it runs all of them.
 	Stop   *Stop   `json:"stop,omitempty"`
 	Trials []Trial `json:"trials"`
+	// Volumes is how many volumes, or rounds, each target has on each node; absent: one.
+	Volumes int `json:"volumes,omitempty"`
 	// Workers in the order in which they run.
 	Workers []Worker `json:"workers"`
 }
@@ -160,11 +162,27 @@ type Trial struct {
 	Block int `json:"block,omitempty"`
 }
 
-// Worker is one (target, node) of a run.
+// Worker is one (target, node) of a run, or one volume of it.
 type Worker struct {
 	Name   string `json:"name"`
 	Target string `json:"target"`
 	Node   string `json:"node"`
+	// Volume counts the volumes of a target on a node from 1, each provisioned anew, or the rounds
+	// in which a target that is not provisioned is measured. 0: there is only one.
+	Volume int `json:"volume,omitempty"`
+}
+
+// ComparesTargets reports whether the plan compares its targets with each other.
+func (p *Plan) ComparesTargets() bool { return p.Compare != nil && p.Compare.By == "target" }
+
+// Target returns the target of that name, and an empty one if there is none.
+func (p *Plan) Target(name string) Target {
+	for _, t := range p.Targets {
+		if t.Name == name {
+			return t
+		}
+	}
+	return Target{}
 }
 
 // Worker returns the worker of that name and its target.
