@@ -45,17 +45,22 @@ func against(ctx context.Context, bucket stores.Bucket, rs *v1alpha1.ResultStore
 	case err != nil:
 		return nil, err
 	}
+	judge(out, document, s)
+	return out, nil
+}
+
+// judge compares a summary with the document of an earlier one, which may be anything.
+func judge(out *result.Baseline, document []byte, s result.Summary) {
 	var before result.Summary
 	if err := result.Decode(document, result.SummarySchema, &before); err != nil {
-		out.Sentence = fmt.Sprintf("the summary of run %s cannot be read: %v", b.Run, err)
-		return out, nil
+		out.Sentence = fmt.Sprintf("the summary of run %s cannot be read: %v", out.Run, err)
+		return
 	}
-	c, err := compare.Summaries(before, s, b.MaxRegression)
+	c, err := compare.Summaries(before, s, out.MaxRegression)
 	out.Differences = c.Differences
 	if err != nil {
 		out.Sentence = err.Error()
-		return out, nil
+		return
 	}
 	out.Outcome, out.Sentence = string(c.Verdict), c.Sentence()
-	return out, nil
 }

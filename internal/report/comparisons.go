@@ -74,11 +74,12 @@ func againstBaseline(w io.Writer, s result.Summary) error {
 	if b.Run != "" {
 		which += " " + b.Run
 	}
-	text := fmt.Sprintf("\n%s: %s: %s\n", which, b.Outcome, b.Sentence)
+	_, err := fmt.Fprintf(w, "\n%s: %s: %s\n", which, b.Outcome, b.Sentence)
 	for _, d := range b.Differences {
-		text += "differs from the baseline: " + d + "\n"
+		if err == nil {
+			_, err = fmt.Fprintf(w, "differs from the baseline: %s\n", d)
+		}
 	}
-	_, err := io.WriteString(w, text)
 	return err
 }
 

@@ -82,12 +82,15 @@ func holds(c stats.Comparison, effect float64) bool {
 	return c.OK && c.Low <= math.Exp(effect) && math.Exp(effect) <= c.High
 }
 
+// perVolume is the number of trials of each volume.
+const perVolume = 6
+
 // perVolume draws the trials of so many volumes.
-func (m noise) perVolume(r *rand.Rand, volumes, trials int) [][]float64 {
+func (m noise) perVolume(r *rand.Rand, volumes int) [][]float64 {
 	var out [][]float64
 	for range volumes {
 		shift := m.between * r.NormFloat64()
-		y := m.series(r, trials)
+		y := m.series(r, perVolume)
 		for i := range y {
 			y[i] = math.Exp(y[i] + shift)
 		}
@@ -150,13 +153,13 @@ func addVolumes(add adder) {
 	for _, m := range volumes {
 		for _, v := range []int{3, 4, 6, 8} {
 			add(covers, fmt.Sprintf("%d volumes × 6 trials, %s", v, m.name), 0, 0.93, func(s uint64) bool {
-				e := stats.VolumeInterval(m.perVolume(random(s), v, 6))
+				e := stats.VolumeInterval(m.perVolume(random(s), v))
 				return e.OK && e.Low <= 1 && e.High >= 1
 			})
 		}
 		add(falseAlarm, "classes of 4 volumes × 6 trials, "+m.name, 0.05, 0, func(s uint64) bool {
 			r := random(s)
-			return differs(stats.CompareClasses(m.perVolume(r, 4, 6), m.perVolume(r, 4, 6), higher))
+			return differs(stats.CompareClasses(m.perVolume(r, 4), m.perVolume(r, 4), higher))
 		})
 	}
 	shared := noise{sigma: 0.05, rho: 0.3, drift: 0.2}
@@ -170,7 +173,7 @@ func addVolumes(add adder) {
 	})
 	add(aside, "covers, 4 volumes, a fifth of which are 20 % slower", 0, 0, func(s uint64) bool {
 		r := random(s)
-		all := noise{sigma: 0.03}.perVolume(r, 4, 6)
+		all := noise{sigma: 0.03}.perVolume(r, 4)
 		for i := range all {
 			if r.Float64() < 0.2 {
 				for k := range all[i] {
