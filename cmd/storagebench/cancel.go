@@ -61,7 +61,7 @@ func cancelRun(ctx context.Context, c client.Client, namespace, name string, tim
 			return err
 		}
 	}
-	until, last := time.Now().Add(timeout), ""
+	until := time.Now().Add(timeout)
 	for {
 		if b, err = fetchBenchmark(ctx, c, namespace, name); err != nil {
 			return err
@@ -69,9 +69,8 @@ func cancelRun(ctx context.Context, c client.Client, namespace, name string, tim
 		if stopped(b) {
 			return nil
 		}
-		last = stateLine(b)
 		if time.Now().After(until) {
-			return fmt.Errorf("%s has not stopped within %s; last seen: %s", name, timeout, last)
+			return fmt.Errorf("%s has not stopped within %s; last seen: %s", name, timeout, stateLine(b))
 		}
 		select {
 		case <-ctx.Done():

@@ -107,7 +107,7 @@ func (f reportFlags) report(ctx context.Context, name string, stdin io.Reader, s
 	}
 	var workers []report.WorkerTrials
 	if f.needsTrials() {
-		missing := 0
+		var missing int
 		if workers, missing, err = src.trials(ctx, s); err != nil {
 			return err
 		}

@@ -232,7 +232,7 @@ func (src source) trials(ctx context.Context, s result.Summary) (out []report.Wo
 func (src source) worker(ctx context.Context, s result.Summary, worker string) (*result.WorkerSummary, error) {
 	keys := trial.Keys{}
 	for _, key := range []string{relative(keys, keys.Accepted(worker)), relative(keys, keys.WorkerSummary(worker))} {
-		if src.objects == nil || store.CheckKey(key) != nil {
+		if src.objects == nil || !isKey(key) {
 			return nil, nil
 		}
 		document, err := src.objects.GetLimited(ctx, key, result.MaxWorkerSummary)
@@ -256,3 +256,6 @@ func (src source) worker(ctx context.Context, s result.Summary, worker string) (
 
 // relative is a key below the run's directory.
 func relative(keys trial.Keys, key string) string { return strings.TrimPrefix(key, keys.Prefix()) }
+
+// isKey reports whether a key that comes out of a document can be one of a store.
+func isKey(key string) bool { return store.CheckKey(key) == nil }
