@@ -124,10 +124,11 @@ func TestTheSeedIsTheRunsOwn(t *testing.T) {
 	seeds := map[uint64]bool{}
 	for _, run := range []string{"g3-a", "g3-b", "g4-a"} {
 		p := &trial.Plan{Benchmark: trial.Benchmark{Namespace: "lab", Name: "b", UID: "u"}, Run: run}
-		if seedOf(p) != seedOf(p) || seedOf(p) >= 1<<53 {
-			t.Errorf("run %s has the seeds %d and %d", run, seedOf(p), seedOf(p))
+		seed := seedOf(p)
+		if again := seedOf(p); again != seed || seed >= 1<<53 {
+			t.Errorf("run %s has the seeds %d and %d", run, seed, again)
 		}
-		seeds[seedOf(p)] = true
+		seeds[seed] = true
 	}
 	other := &trial.Plan{Benchmark: trial.Benchmark{Namespace: "lab", Name: "b", UID: "v"}, Run: "g3-a"}
 	seeds[seedOf(other)] = true

@@ -194,7 +194,9 @@ func TestAGateOnSeveralVolumesIsDecidedOnTheirInterval(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := volumesPlan(c.volumes, false, true)
 			p.Gates = []trial.Gate{{Workload: "w", Target: "fast", Metric: "read.iops", Limit: 80, Text: "80"}}
-			s := summarize(t, p, func(w trial.Worker, x trial.Trial) float64 { return c.rates[w.Volume-1] * (1 + 0.0001*float64(x.Repeat)) })
+			s := summarize(t, p, func(w trial.Worker, x trial.Trial) float64 {
+				return c.rates[w.Volume-1] * (1 + 0.0001*float64(x.Repeat))
+			})
 			if len(s.Gates) != 1 || s.Gates[0].Outcome != c.outcome || !strings.Contains(s.Gates[0].Sentence, c.want) || s.Gates[0].N != 3*c.volumes {
 				t.Errorf("the gates are %+v", s.Gates)
 			}

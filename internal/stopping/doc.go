@@ -6,8 +6,8 @@
 //  1. Trials belong to groups: a workload with all of its variants, which are compared and so
 //     are measured equally often; or, if their order is not random, with one.
 //  2. Every group has its minimum of repeats, in the plan's order. After that, it goes on in
-//     steps: a block of what is compared, or three trials, since the ranks of a median's interval
-//     keep what they promise if they are looked at no more often.
+//     steps: a block of what is compared, or three trials. A median's interval is that of the
+//     summary, whose ranks allow for every look.
 //  3. After each step, a group ends when its intervals are narrow enough. What is compared is
 //     judged by the spread of equal trials alone, which sees no difference between variants:
 //     stopping because one seems significant would find differences where there are none.

@@ -27,6 +27,8 @@ type group struct {
 	place int
 	// measured is how many repeats are stored, of every cell that has not failed.
 	measured int
+	// most is the highest number of repeats.
+	most int
 	// half is the half-width of the widest interval; infinite if one has none.
 	half float64
 	// enough reports that the group needs no more. It is not because its intervals are narrow if a
@@ -92,7 +94,7 @@ func (g *group) look(stop *trial.Stop) {
 			g.measured = min(g.measured, t.Repeat-1)
 		}
 	}
-	g.half = math.Inf(1)
+	g.half, g.most = math.Inf(1), stop.Max
 	for n := stop.Min; n <= g.measured; n++ {
 		if n%g.step != 0 {
 			continue
@@ -162,15 +164,17 @@ func (g *group) score(stop *trial.Stop) float64 {
 
 // halfWidth of the widest interval after n repeats.
 func (g *group) halfWidth(n int) float64 {
+	rows := g.rows()
+	if len(rows) == 0 {
+		return math.Inf(1) // it has no rate
+	}
 	widest := 0.0
-	for _, row := range g.rows() {
-		half := math.Inf(1)
+	for _, row := range rows {
 		if g.blocked {
-			half = g.ofBlocks(row, n)
+			widest = max(widest, g.ofBlocks(row, n))
 		} else {
-			half = g.ofMedians(row, n)
+			widest = max(widest, g.ofMedians(row, n))
 		}
-		widest = max(widest, half)
 	}
 	return widest
 }

@@ -247,3 +247,13 @@ func TestEveryPartMustBeNarrow(t *testing.T) {
 		t.Errorf("ended after %d trials, although a part has a wide interval", len(done))
 	}
 }
+
+func TestAWorkloadWithoutARateRunsToItsMaximum(t *testing.T) {
+	p := single(trial.Stop{Min: 6, Max: 9, HalfWidth: 0.05}, "w")
+	done, stopped := run(t, p, func(x trial.Trial) result.TrialSummary {
+		return result.TrialSummary{Trial: x, Outcome: result.Measured}
+	})
+	if len(done) != 9 || len(stopped) != 0 {
+		t.Errorf("ran %d trials, stopped %v", len(done), stopped)
+	}
+}

@@ -130,7 +130,7 @@ var Rules = []Rule{
 		Foreign: system,
 		Bare:    true,
 	},
-	{Path: "internal/workload/fio/wild", Pure: true, Bare: true}, // for tests
+	{Path: "internal/workload/fio/wild", Pure: true, Bare: true},             // for tests
 	{Path: "internal/workload/fio/seccomptest", Foreign: system, Bare: true}, // for tests
 	{Path: "internal/tunable", Own: []string{"internal/device", "internal/result", "internal/suggest", "internal/trial"}, Foreign: system, Bare: true},
 	{Path: "internal/tunable/tunabletest", Own: []string{"internal/tunable"}, Bare: true}, // for tests
