@@ -9,7 +9,7 @@ import (
 
 // StorageBenchmarkSpec says what is measured (targets), where (placement), with
 // what (workloads), how often (trials), and where the results go (results).
-// A changed spec starts a new run, apart from suspend and ttlAfterFinished.
+// A changed spec starts a new run, apart from suspend, ttlAfterFinished and timeout.
 //
 // +kubebuilder:validation:XValidation:rule="self.workloads.map(w, has(w.fio) ? (has(w.fio.jobFile) ? size(bytes(w.fio.jobFile)) : 0) + (has(w.fio.commandLine) ? size(bytes(w.fio.commandLine)) : 0) + (has(w.fio.include) ? w.fio.include.map(k, size(bytes(w.fio.include[k]))).sum() : 0) : 0).sum() <= 131072",message="the workloads' fio.jobFile, commandLine and include are larger than 128 KiB together: leave out what fio does not need, such as comments, or make several benchmarks"
 type StorageBenchmarkSpec struct {
@@ -72,7 +72,8 @@ type StorageBenchmarkSpec struct {
 	Results *Results `json:"results,omitempty"`
 
 	// timeout bounds a run, from its first worker to its end; time in the queue
-	// does not count. What was measured by then is kept. Default: 2h.
+	// does not count. What was measured by then is kept. A change starts no new run: it applies to
+	// the present one, but a worker that runs already keeps what it was started with. Default: 2h.
 	// +optional
 	// +kubebuilder:default="2h"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('144h')",message="timeout must be between 10s and 144h"

@@ -80,7 +80,7 @@ Exit codes: 0 done, 1 failed, 2 bad input, 3 a regression or a gate that is miss
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newRunCommand(), newPlanCommand(), newLintCommand(), newReportCommand(), newCompareCommand(), newImportCommand(), newProbeCommand(), newFlushcheckCommand(), newTunablesCommand(), newRestoreCommand(), newGetCommand(), newWatchCommand(), newRerunCommand(), newCancelCommand(), newWorkerCommand(), newVersionCommand())
+	root.AddCommand(newRunCommand(), newPlanCommand(), newLintCommand(), newReportCommand(), newCompareCommand(), newImportCommand(), newProbeCommand(), newFlushcheckCommand(), newTunablesCommand(), newRestoreCommand(), newQualifyCommand(), newGetCommand(), newWatchCommand(), newRerunCommand(), newCancelCommand(), newWorkerCommand(), newVersionCommand())
 	return root
 }
 

@@ -62,7 +62,7 @@ var generationEnd = regexp.MustCompile(`(?:^|-)g([0-9]+)-[0-9a-f]{8}$`)
 // either somebody changed the spec since, or this release added a default; the generation in
 // the run's ID tells which.
 func generationOf(b *v1alpha1.StorageBenchmark) int64 {
-	if b.Status.Run.SpecHash == SpecHash(b) {
+	if hash := b.Status.Run.SpecHash; hash == SpecHash(b) || hash == legacySpecHash(b) {
 		return b.Generation
 	}
 	if found := generationEnd.FindStringSubmatch(b.Status.Run.ID); found != nil {
@@ -160,7 +160,7 @@ func (r *Reconciler) discardOldRestore(ctx context.Context, node string) error {
 // is another one than the run's by now, those of the plan, as far as it can be read.
 func (r *Reconciler) adoptSettings(ctx context.Context, p *pass) []v1alpha1.RestorableSetting {
 	var variants []trial.Variant
-	if p.Status.Run.SpecHash != SpecHash(p.StorageBenchmark) {
+	if hash := p.Status.Run.SpecHash; hash != SpecHash(p.StorageBenchmark) && hash != legacySpecHash(p.StorageBenchmark) {
 		rs, err := r.storeOf(ctx, p)
 		if err == nil {
 			var stored results.Plan

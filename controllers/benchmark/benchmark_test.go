@@ -74,6 +74,8 @@ func TestNobodyCanWriteTheHashOfTheCache(t *testing.T) {
 
 func TestWhetherASpecAsksForAnotherRun(t *testing.T) {
 	hash := plan.SpecHash(withJobFile(3).Spec)
+	raised := withJobFile(3)
+	raised.Spec.Timeout = &metav1.Duration{Duration: 5 * time.Hour}
 	for name, c := range map[string]struct {
 		run        *v1alpha1.RunStatus
 		generation int64
@@ -83,6 +85,8 @@ func TestWhetherASpecAsksForAnotherRun(t *testing.T) {
 		"nothing has changed":                          {&v1alpha1.RunStatus{Generation: 1, SpecHash: hash}, 1, true},
 		"a new release has added a default":            {&v1alpha1.RunStatus{Generation: 1, SpecHash: "of an older release"}, 1, true},
 		"it was suspended, which changes nothing else": {&v1alpha1.RunStatus{Generation: 1, SpecHash: hash}, 2, true},
+		"its timeout was raised":                       {&v1alpha1.RunStatus{Generation: 1, SpecHash: plan.SpecHash(raised.Spec)}, 2, true},
+		"it was suspended during an upgrade":           {&v1alpha1.RunStatus{Generation: 1, SpecHash: plan.LegacySpecHash(withJobFile(3).Spec)}, 2, true},
 		"the spec was changed":                         {&v1alpha1.RunStatus{Generation: 1, SpecHash: "of another spec"}, 2, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -97,7 +97,7 @@ func (p *pass) unchanged() bool {
 		return false
 	}
 	hash := SpecHash(p.StorageBenchmark)
-	if run.Generation != p.Generation && run.SpecHash != hash {
+	if run.Generation != p.Generation && run.SpecHash != hash && run.SpecHash != legacySpecHash(p.StorageBenchmark) {
 		return false
 	}
 	run.Generation, run.SpecHash = p.Generation, hash
@@ -107,6 +107,15 @@ func (p *pass) unchanged() bool {
 // annotationSpecHash exists in the cache only. It holds the hash of a spec whose large parts
 // the cache has dropped. Each process picks a random name for it, so that nobody can forge it.
 var annotationSpecHash = "cache.storagebench.io/spec-hash-" + strings.ToLower(rand.Text())
+
+// legacySpecHash is the hash that an earlier release recorded of the same spec; "" if the cache has
+// dropped a part of it, and another generation then counts as another spec.
+func legacySpecHash(b *v1alpha1.StorageBenchmark) string {
+	if b.Annotations[annotationSpecHash] != "" {
+		return ""
+	}
+	return plan.LegacySpecHash(b.Spec)
+}
 
 // SpecHash is the hash of a benchmark's whole spec.
 func SpecHash(b *v1alpha1.StorageBenchmark) string {

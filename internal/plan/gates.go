@@ -161,6 +161,9 @@ var units = map[string]float64{
 	"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40,
 }
 
+// LimitOf reads a limit for a metric, written as in spec.gates, in the metric's unit.
+func LimitOf(text, metric string) (float64, error) { return parseLimit(text, UnitOfMetric(metric)) }
+
 // parseLimit reads a limit in the unit of its metric.
 func parseLimit(text, unit string) (float64, error) {
 	text = strings.TrimSpace(text)

@@ -248,9 +248,18 @@ func RunID(b *v1alpha1.StorageBenchmark) string {
 	return id
 }
 
-// SpecHash returns the hash of everything in a spec that, when changed, asks
-// for another run.
+// SpecHash returns the hash of everything in a spec that, when changed, asks for another run:
+// all of it but suspend, ttlAfterFinished and timeout.
 func SpecHash(spec v1alpha1.StorageBenchmarkSpec) string {
+	spec.Timeout = nil
+	return hashWithTimeout(spec)
+}
+
+// LegacySpecHash is what SpecHash was up to release 0.2, where a changed timeout started another
+// run. It tells a spec that was not changed while the operator was upgraded.
+func LegacySpecHash(spec v1alpha1.StorageBenchmarkSpec) string { return hashWithTimeout(spec) }
+
+func hashWithTimeout(spec v1alpha1.StorageBenchmarkSpec) string {
 	spec.Suspend, spec.TTLAfterFinished = false, nil
 	b, err := json.Marshal(spec)
 	if err != nil {

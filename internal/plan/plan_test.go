@@ -188,11 +188,13 @@ func TestWhatOnlySteersARunDoesNotStartAnother(t *testing.T) {
 	b := benchmark(func(*v1alpha1.StorageBenchmark) {})
 	was := SpecHash(b.Spec)
 	b.Spec.Suspend, b.Spec.TTLAfterFinished = true, &metav1.Duration{Duration: 1}
+	b.Spec.Timeout = &metav1.Duration{Duration: time.Hour}
 	if is := SpecHash(b.Spec); is != was {
-		t.Error("suspend or ttlAfterFinished starts another run")
+		t.Error("suspend, ttlAfterFinished or timeout starts another run")
 	}
 	for name, change := range map[string]func(){
 		"runID":  func() { b.Spec.RunID = "again" },
+		"gate":   func() { b.Spec.Gates = []v1alpha1.Gate{{Workload: "oltp"}} },
 		"trials": func() { b.Spec.Trials.Min++ },
 		"target": func() { b.Spec.Targets[0].StorageClass.Name = "other" },
 	} {

@@ -60,6 +60,8 @@ var Rules = []Rule{
 	{Path: "internal/compare", Own: []string{"internal/result", "internal/report", "internal/suggest"}, Pure: true, Bare: true},
 	{Path: "internal/status", Own: []string{"api/v1alpha1", "internal/compare", "internal/progress", "internal/report", "internal/result", "internal/trial"}, Foreign: kubernetesTypes, Pure: true},
 
+	{Path: "internal/qualify", Own: []string{"api/v1alpha1", "internal/result", "internal/suggest"}, Foreign: kubernetesTypes, Pure: true},
+
 	// Stores of results. The S3 SDK is in one place.
 	{Path: "internal/store", Own: []string{"internal/trial", "internal/result"}, Bare: true},
 	{Path: "internal/store/dir", Own: []string{"internal/store", "internal/trial", "internal/result"}, Bare: true},
@@ -209,7 +211,7 @@ var Rules = []Rule{
 	{
 		Path: "cmd/storagebench",
 		Own: []string{
-			"cmd/storagebench/spec", "api/v1alpha1", "internal/trial", "internal/plan", "internal/result", "internal/stats", "internal/report", "internal/report/export", "internal/report/page", "internal/compare", "internal/importer", "internal/suggest",
+			"cmd/storagebench/spec", "api/v1alpha1", "internal/trial", "internal/plan", "internal/result", "internal/stats", "internal/report", "internal/report/export", "internal/report/page", "internal/compare", "internal/importer", "internal/qualify", "internal/suggest",
 			"internal/device", "internal/powercut", "internal/tunable", "internal/runner/journal", "internal/environment", "internal/runner", "internal/workload", "internal/workload/apart", "internal/workload/fio", "internal/workload/engines",
 			"internal/status", "internal/store", "internal/store/dir", "internal/store/presigned", "internal/store/s3",
 		},
