@@ -6,6 +6,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -34,7 +35,7 @@ func main() {
 	cases, err := wild.Cases()
 	if err == nil {
 		cases = slices.DeleteFunc(cases, func(c wild.Case) bool { return !strings.Contains(c.Name, *only) })
-		err = compare(cases, *program, begin)
+		err = compare(context.Background(), cases, *program, begin)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "test-jobfiles:", err)
@@ -42,7 +43,7 @@ func main() {
 	}
 }
 
-func compare(cases []wild.Case, program string, begin time.Time) error {
+func compare(ctx context.Context, cases []wild.Case, program string, begin time.Time) error {
 	scratch, err := os.MkdirTemp("", "test-jobfiles-")
 	if err != nil {
 		return err
@@ -54,12 +55,12 @@ func compare(cases []wild.Case, program string, begin time.Time) error {
 	equal, timed := 0, 0
 	for chunk := range slices.Chunk(cases, batch) {
 		// A fault of one must not hide the others.
-		ours, err := throughStoragebench(chunk, program, scratch)
+		ours, err := throughStoragebench(ctx, chunk, program, scratch)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "test-jobfiles:", err)
 		}
 		for i, c := range chunk {
-			theirs, err := withFio(c, filepath.Join(scratch, "fio"))
+			theirs, err := withFio(ctx, c, filepath.Join(scratch, "fio"))
 			if err == nil {
 				err = differences(theirs, ours[name(i)], c.Timed)
 			}
@@ -134,7 +135,7 @@ func differences(theirs, ours counts, timed bool) error {
 }
 
 // withFio runs a case as its author would. Absolute paths are below the scratch directory.
-func withFio(c wild.Case, dir string) (counts, error) {
+func withFio(ctx context.Context, c wild.Case, dir string) (counts, error) {
 	if err := os.RemoveAll(dir); err != nil {
 		return counts{}, err
 	}
@@ -153,13 +154,13 @@ func withFio(c wild.Case, dir string) (counts, error) {
 		}
 	}
 	if c.Before != "" {
-		before := exec.Command("fio", "--name=before", "--rw=write", "--bs=1m", "--size="+c.BeforeSize, "--filename="+here.Replace(c.Before)) //nolint:gosec // cases of the repository
+		before := exec.CommandContext(ctx, "fio", "--name=before", "--rw=write", "--bs=1m", "--size="+c.BeforeSize, "--filename="+here.Replace(c.Before)) //nolint:gosec // cases of the repository
 		if out, err := before.CombinedOutput(); err != nil {
 			return counts{}, fmt.Errorf("%w: %s", err, out)
 		}
 	}
 	output := filepath.Join(dir, "output.json")
-	cmd := exec.Command("fio", "--output-format=json", "--output="+output, "case.fio") //nolint:gosec // a file of our own
+	cmd := exec.CommandContext(ctx, "fio", "--output-format=json", "--output="+output, "case.fio") //nolint:gosec // a file of our own
 	if err := os.WriteFile(filepath.Join(dir, "case.fio"), []byte(here.Replace(c.Text)+"\n"), 0o600); err != nil {
 		return counts{}, err
 	}
@@ -167,9 +168,9 @@ func withFio(c wild.Case, dir string) (counts, error) {
 		// What is typed is read by a shell here, as by that of its author. The cases are ours.
 		line := here.Replace(strings.TrimPrefix(c.Text, "sudo "))
 		line = strings.Replace(line, "fio ", "fio --output-format=json ", 1)
-		cmd = exec.Command("sh", "-c", "exec "+line) //nolint:gosec // cases of the repository
+		cmd = exec.CommandContext(ctx, "sh", "-c", "exec "+line) //nolint:gosec // cases of the repository
 		if strings.Contains(line, "=128k fio") {
-			cmd = exec.Command("sh", "-c", "export "+strings.Replace(line, " fio", "; exec fio", 1)) //nolint:gosec // cases of the repository
+			cmd = exec.CommandContext(ctx, "sh", "-c", "export "+strings.Replace(line, " fio", "; exec fio", 1)) //nolint:gosec // cases of the repository
 		}
 	}
 	cmd.Dir, cmd.Env = dir, os.Environ()
@@ -219,7 +220,7 @@ func readFio(text []byte) (counts, error) {
 }
 
 // throughStoragebench runs cases as the workloads of one benchmark.
-func throughStoragebench(cases []wild.Case, program, scratch string) (map[string]counts, error) {
+func throughStoragebench(ctx context.Context, cases []wild.Case, program, scratch string) (map[string]counts, error) {
 	var workloads []map[string]any
 	for i, c := range cases {
 		fio := map[string]any{"jobFile": c.Text}
@@ -257,7 +258,7 @@ func throughStoragebench(cases []wild.Case, program, scratch string) (map[string
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(program, "run", "-f", "-", "--out", out, "-o", "json") //nolint:gosec // the program to test
+	cmd := exec.CommandContext(ctx, program, "run", "-f", "-", "--out", out, "-o", "json") //nolint:gosec // the program to test
 	cmd.Stdin = bytes.NewReader(text)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

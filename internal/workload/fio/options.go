@@ -165,7 +165,7 @@ func rates() []allowed {
 		{name: "thinktime_iotime", syntax: duration(time.Second, maxThink), about: "time of I/O between pauses"},
 		{name: "latency_target", syntax: duration(time.Microsecond, maxThink), about: "find the depth that stays below this latency"},
 		{name: "latency_window", syntax: duration(time.Microsecond, maxThink), about: "how long that is tried"},
-		{name: "latency_percentile", syntax: float(0, 100), about: "percentage of I/Os that must stay below it"},
+		{name: "latency_percentile", syntax: float(100), about: "percentage of I/Os that must stay below it"},
 		{name: "latency_run", syntax: boolean(), about: "go on looking for the depth"},
 		{name: "steadystate", aliases: []string{"ss"}, syntax: steady(), about: "end when the rate, or its slope, stays within this"},
 		{name: "steadystate_duration", aliases: []string{"ss_dur"}, syntax: duration(time.Second, maxRuntime), about: "how long it must"},

@@ -15,7 +15,38 @@ import (
 // WriteReference writes docs/reference/fio-options.md from the allow-list.
 func WriteReference(w io.Writer) error {
 	b := &strings.Builder{}
-	b.WriteString(`# fio options
+	b.WriteString(referenceIntroduction)
+	for _, g := range options() {
+		fmt.Fprintf(b, "\n## %s\n\n| Option | Value | Meaning |\n|---|---|---|\n", g.title)
+		for _, o := range g.options {
+			name := "`" + strings.Join(append([]string{o.name}, o.aliases...), "`, `") + "`"
+			about := o.about
+			switch o.mode {
+			case trial.Filesystem:
+				about += " (file systems only)"
+			case trial.Block:
+				about += " (block devices only)"
+			}
+			fmt.Fprintf(b, "| %s | %s | %s |\n", name, o.syntax.name, about)
+		}
+	}
+	b.WriteString("\n## The target's, and names\n\n`filename`, `directory`, `filename_format`, `name` and `description` are taken and mean what is said above; `wait_for` is `stonewall`; `verify=0` and `verify=none` are no verification.\n")
+	b.WriteString("\n## Left out, and why\n\n| Option | Why |\n|---|---|\n")
+	left := leavesOut()
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		fmt.Fprintf(b, "| `%s` | %s |\n", name, left[name])
+	}
+	b.WriteString("\n## Refused, and why\n\nEvery option that is not above is refused. Of those that one might look for:\n\n| Option | Why |\n|---|---|\n")
+	reasons := refusals()
+	for _, name := range slices.Sorted(maps.Keys(reasons)) {
+		fmt.Fprintf(b, "| `%s` | %s |\n", name, reasons[name])
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// referenceIntroduction is what is written by hand.
+const referenceIntroduction = `# fio options
 
 <!-- Generated from internal/workload/fio/options.go by "go generate ./internal/workload/fio". -->
 
@@ -87,32 +118,4 @@ Defaults of ` + "`fio.parameters`" + `: ` + "`ioengine=libaio`, `direct=1`, `bs=
 loops, number_ios or io_size is given. A job file and a command line have fio's defaults.
 
 A value in the second column is what fio itself calls it; see fio's manual for the details.
-`)
-	for _, g := range options() {
-		fmt.Fprintf(b, "\n## %s\n\n| Option | Value | Meaning |\n|---|---|---|\n", g.title)
-		for _, o := range g.options {
-			name := "`" + strings.Join(append([]string{o.name}, o.aliases...), "`, `") + "`"
-			about := o.about
-			switch o.mode {
-			case trial.Filesystem:
-				about += " (file systems only)"
-			case trial.Block:
-				about += " (block devices only)"
-			}
-			fmt.Fprintf(b, "| %s | %s | %s |\n", name, o.syntax.name, about)
-		}
-	}
-	b.WriteString("\n## The target's, and names\n\n`filename`, `directory`, `filename_format`, `name` and `description` are taken and mean what is said above; `wait_for` is `stonewall`; `verify=0` and `verify=none` are no verification.\n")
-	b.WriteString("\n## Left out, and why\n\n| Option | Why |\n|---|---|\n")
-	left := leavesOut()
-	for _, name := range slices.Sorted(maps.Keys(left)) {
-		fmt.Fprintf(b, "| `%s` | %s |\n", name, left[name])
-	}
-	b.WriteString("\n## Refused, and why\n\nEvery option that is not above is refused. Of those that one might look for:\n\n| Option | Why |\n|---|---|\n")
-	reasons := refusals()
-	for _, name := range slices.Sorted(maps.Keys(reasons)) {
-		fmt.Fprintf(b, "| `%s` | %s |\n", name, reasons[name])
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
+`

@@ -122,6 +122,9 @@ func (r *reader) format(j *job, f *fileNamer) {
 	j.options["filename"], j.at["filename"] = strings.Join(names, ":"), o.place
 	delete(j.options, "nrfiles")
 	r.change(o.place, "%s: %s in the target's directory", written(o), clip(j.options["filename"]))
+	if j.clones() > 1 {
+		r.change(o.place, "all clones of job %s use these files; fio 3.33 itself gives them to the first only", j.name)
+	}
 }
 
 // fileNamer gives every path a name of its own in the target's directory.

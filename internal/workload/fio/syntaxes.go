@@ -127,7 +127,7 @@ func serviceType() syntax {
 		if !has {
 			return kind, nil
 		}
-		f, err := float(0, 1e9).check(parameter)
+		f, err := float(1e9).check(parameter)
 		return kind + ":" + f, err
 	}}
 }
@@ -161,7 +161,7 @@ func distribution() syntax {
 		if !has {
 			return canonical, nil
 		}
-		c, err := float(0, 1).check(centre)
+		c, err := float(1).check(centre)
 		return canonical + ":" + c, err
 	}}
 }
@@ -208,7 +208,7 @@ func steady() syntax {
 			return "", &choiceError{kind, kinds}
 		}
 		plain, percent := strings.CutSuffix(limit, "%")
-		f, err := float(0, 1e15).check(plain)
+		f, err := float(1e15).check(plain)
 		if percent {
 			f += "%"
 		}
@@ -224,7 +224,7 @@ func percentiles() syntax {
 			return "", fmt.Errorf("%q has %d percentiles, not 1 to 20", clip(v), len(parts))
 		}
 		for i, part := range parts {
-			f, err := float(0, 100).check(part)
+			f, err := float(100).check(part)
 			if err != nil {
 				return "", err
 			}

@@ -94,11 +94,11 @@ func integer(low, high uint64) syntax {
 	}}
 }
 
-func float(low, high float64) syntax {
-	return syntax{name: fmt.Sprintf("number, %g to %g", low, high), check: func(v string) (string, error) {
+func float(high float64) syntax {
+	return syntax{name: fmt.Sprintf("number, 0 to %g", high), check: func(v string) (string, error) {
 		f, err := strconv.ParseFloat(v, 64)
-		if err != nil || math.IsNaN(f) || f < low || f > high {
-			return "", fmt.Errorf("%q is not a number between %g and %g", clip(v), low, high)
+		if err != nil || math.IsNaN(f) || f < 0 || f > high {
+			return "", fmt.Errorf("%q is not a number between 0 and %g", clip(v), high)
 		}
 		return strconv.FormatFloat(f, 'f', -1, 64), nil
 	}}
