@@ -17,15 +17,21 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/workload/fio/wild"
 )
 
-// batch is how many workloads a benchmark has.
-const batch = 16
+const (
+	// batch is how many workloads a benchmark has.
+	batch = 12
+	// together is how many benchmarks run at a time: a trial waits for most of its time.
+	together = 4
+)
 
 func main() {
 	program := flag.String("storagebench", "bin/storagebench", "the program to test")
@@ -48,40 +54,63 @@ func compare(ctx context.Context, cases []wild.Case, program string, begin time.
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(scratch) }() // of a test
+	defer func() { _ = os.RemoveAll(scratch) }()     // of a test
+	if err := os.Chmod(scratch, 0o755); err != nil { //nolint:gosec // workloads are another user
+		return err
+	}
 	if program, err = filepath.Abs(program); err != nil {
 		return err
 	}
-	equal, timed := 0, 0
-	for chunk := range slices.Chunk(cases, batch) {
-		// A fault of one must not hide the others.
-		ours, err := throughStoragebench(ctx, chunk, program, scratch)
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "test-jobfiles:", err)
-		}
-		for i, c := range chunk {
-			theirs, err := withFio(ctx, c, filepath.Join(scratch, "fio"))
-			if err == nil {
-				err = differences(theirs, ours[name(i)], c.Timed)
-			}
-			if err != nil {
-				fmt.Printf("test-jobfiles: differs: %s: %v\n", c.Name, err)
-				continue
-			}
-			if equal++; c.Timed {
-				timed++
-			}
-		}
+	chunks := slices.Collect(slices.Chunk(cases, batch))
+	equal, timed := make([]int, len(chunks)), make([]int, len(chunks))
+	slots := make(chan struct{}, together)
+	var all sync.WaitGroup
+	for i, chunk := range chunks {
+		all.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			equal[i], timed[i] = compareBatch(ctx, chunk, program, filepath.Join(scratch, strconv.Itoa(i)))
+		})
 	}
+	all.Wait()
 	verdict := "ok"
-	if equal < len(cases) || len(cases) == 0 {
+	if sum(equal) < len(cases) || len(cases) == 0 {
 		verdict = "short"
 	}
-	fmt.Printf("test-jobfiles: %s: %d of %d equal (%d bounded by time: jobs only) (%.0f s)\n", verdict, equal, len(cases), timed, time.Since(begin).Seconds())
+	fmt.Printf("test-jobfiles: %s: %d of %d equal (%d bounded by time: jobs only) (%.0f s)\n", verdict, sum(equal), len(cases), sum(timed), time.Since(begin).Seconds())
 	if verdict != "ok" {
 		return errors.New("not all are equal")
 	}
 	return nil
+}
+
+func sum(numbers []int) (n int) {
+	for _, one := range numbers {
+		n += one
+	}
+	return n
+}
+
+// compareBatch returns how many cases are equal, and how many of these time bounds.
+func compareBatch(ctx context.Context, cases []wild.Case, program, dir string) (equal, timed int) {
+	ours, err := throughStoragebench(ctx, cases, program, dir)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "test-jobfiles:", err)
+	}
+	for i, c := range cases {
+		theirs, err := withFio(ctx, c, filepath.Join(dir, "fio"))
+		if err == nil {
+			err = differences(theirs, ours[name(i)], c.Timed)
+		}
+		if err != nil {
+			fmt.Printf("test-jobfiles: differs: %s: %v\n", c.Name, err)
+			continue
+		}
+		if equal++; c.Timed {
+			timed++
+		}
+	}
+	return equal, timed
 }
 
 func name(i int) string { return fmt.Sprintf("case-%d", i) }
@@ -168,10 +197,7 @@ func withFio(ctx context.Context, c wild.Case, dir string) (counts, error) {
 		// What is typed is read by a shell here, as by that of its author. The cases are ours.
 		line := here.Replace(strings.TrimPrefix(c.Text, "sudo "))
 		line = strings.Replace(line, "fio ", "fio --output-format=json ", 1)
-		cmd = exec.CommandContext(ctx, "sh", "-c", "exec "+line) //nolint:gosec // cases of the repository
-		if strings.Contains(line, "=128k fio") {
-			cmd = exec.CommandContext(ctx, "sh", "-c", "export "+strings.Replace(line, " fio", "; exec fio", 1)) //nolint:gosec // cases of the repository
-		}
+		cmd = exec.CommandContext(ctx, "sh", "-c", line) //nolint:gosec // cases of the repository
 	}
 	cmd.Dir, cmd.Env = dir, os.Environ()
 	for key, value := range c.Variables {
@@ -239,11 +265,7 @@ func throughStoragebench(ctx context.Context, cases []wild.Case, program, scratc
 		}
 		workloads = append(workloads, map[string]any{"name": name(i), "fio": fio})
 	}
-	target := filepath.Join(scratch, "target")
-	out, err := os.MkdirTemp(scratch, "results-")
-	if err != nil {
-		return nil, err
-	}
+	target, out := filepath.Join(scratch, "target"), filepath.Join(scratch, "results")
 	benchmark := map[string]any{
 		"apiVersion": "storagebench.io/v1alpha1", "kind": "StorageBenchmark", "metadata": map[string]any{"name": "wild"},
 		"spec": map[string]any{
@@ -253,7 +275,7 @@ func throughStoragebench(ctx context.Context, cases []wild.Case, program, scratc
 	}
 	text, err := json.Marshal(benchmark)
 	if err == nil {
-		err = errors.Join(os.MkdirAll(target, 0o777), os.Chmod(scratch, 0o755), os.Chmod(target, 0o777)) //nolint:gosec // workloads are another user
+		err = errors.Join(os.MkdirAll(target, 0o777), os.Chmod(target, 0o777)) //nolint:gosec // workloads are another user
 	}
 	if err != nil {
 		return nil, err
