@@ -112,6 +112,18 @@ verify_state_save=0
 	}
 }
 
+// fio itself calculates with its keywords if bc is there, and with parentheses if it was built so.
+func TestExpressionsAreCalculated(t *testing.T) {
+	jobs, changes, err := resolveChanged(config{JobFile: "[a]\nsize=(2*128k)\nbs=(8k/2)\nnumjobs=$ncpus*2-1", Variables: map[string]string{"ncpus": "4"}}, trial.Filesystem, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "[a]\nbs=4096\nnumjobs=7\nsize=262144\n"
+	if got := render(jobs, nil); got != want || len(changes) != 3 {
+		t.Errorf("got %s with %q", got, changes)
+	}
+}
+
 func TestRuntimeImpliesTimeBased(t *testing.T) {
 	for text, want := range map[string]bool{
 		"[a]\nsize=1m\nruntime=5":                                       true,
