@@ -15,6 +15,7 @@ import (
 
 	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/report/export"
+	"storagebench.io/storagebench/internal/report/gather"
 	"storagebench.io/storagebench/internal/report/page"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/suggest"
@@ -22,11 +23,11 @@ import (
 
 // reportFormats are the output formats of report, and tables what its CSV can be of.
 var (
-	reportFormats = []string{"table", "html", "markdown", "junit", "csv", "benchstat", "json"}
+	reportFormats = []string{"table", "html", "markdown", "junit", "csv", "benchstat", "parquet", "json"}
 	csvTables     = []string{"rows", "trials", "comparisons"}
 )
 
-type reportFlags struct{ output, of, out string }
+type reportFlags struct{ output, of, out, trial string }
 
 func newReportCommand() *cobra.Command {
 	f := reportFlags{}
@@ -41,13 +42,15 @@ The table shows medians over trials with their 95 % intervals, and percentiles o
 trials' I/Os together. The other formats:
 
   html       one page that needs no network: the answer, the verdicts with their evidence, the
-             rows, latency by percentile, trials over time, settings, the environment
+             rows, latency by percentile, what happened over time, settings, the environment
   markdown   for a pull request
   junit      JUnit XML for a pipeline: a case for each number, which fails if a verdict invalidates
              it, and for each worker that failed
   csv        a line for each row and metric (--of rows), trial and metric (--of trials), or
              comparison and metric (--of comparisons), in SI base units
   benchstat  the trials as lines of Go benchmarks
+  parquet    the samples of one trial over time, the Parquet file of the trial that --trial names
+             (WORKER/TRIAL, as csv --of trials has them)
   json       the summary
 
 Failures and missing trials are listed on stderr.
@@ -74,6 +77,7 @@ Exit codes: 0 printed, 1 cannot read the run, 2 bad input; of a run with gates a
 	}
 	cmd.Flags().StringVarP(&f.output, "output", "o", "table", "output format: "+strings.Join(reportFormats, ", "))
 	cmd.Flags().StringVar(&f.of, "of", "rows", "what csv has lines of: "+strings.Join(csvTables, ", "))
+	cmd.Flags().StringVar(&f.trial, "trial", "", "trial whose samples parquet writes: WORKER/TRIAL")
 	cmd.Flags().StringVar(&f.out, "out", "", "file to write; - or nothing: stdout")
 	return cmd
 }
@@ -84,6 +88,9 @@ func (f reportFlags) check(of bool) error {
 	}
 	if of && f.output != "csv" {
 		return usage(fmt.Errorf("--of is for -o csv, and the format is %s", f.output))
+	}
+	if (f.trial != "") != (f.output == "parquet") {
+		return usage(fmt.Errorf("-o parquet needs --trial WORKER/TRIAL, and no other format takes it"))
 	}
 	if !slices.Contains(csvTables, f.of) {
 		return usage(fmt.Errorf("--of %q is not known; %s", f.of, suggest.Remedy(f.of, csvTables)))
@@ -105,18 +112,30 @@ func (f reportFlags) report(ctx context.Context, name string, stdin io.Reader, s
 	if err != nil {
 		return err
 	}
-	var workers []report.WorkerTrials
+	if f.output == "parquet" {
+		body, err := src.samples(ctx, f.trial)
+		if err != nil {
+			return err
+		}
+		return writeOut(stdout, f.out, func(w io.Writer) error { _, err := w.Write(body); return err })
+	}
+	in := page.Input{Summary: s, Location: name}
 	if f.needsTrials() {
 		var missing int
-		if workers, missing, err = src.trials(ctx, s); err != nil {
+		if in.Workers, missing, err = src.trials(ctx, s); err != nil {
 			return err
 		}
 		if missing > 0 {
 			fmt.Fprintf(stderr, "the trials of %s cannot be read: use the run's directory or its s3:// address\n", suggest.Count(missing, "worker"))
 		}
 	}
+	if f.output == "html" && src.objects != nil {
+		if in.Series, in.SeriesLeft, err = gather.Series(ctx, src.objects, samplesKey, in.Workers, seriesLimits); err != nil {
+			return fmt.Errorf("%s: %w", src.name, err)
+		}
+	}
 	remarks(stderr, s)
-	if err := writeOut(stdout, f.out, func(w io.Writer) error { return f.write(w, name, s, workers) }); err != nil {
+	if err := writeOut(stdout, f.out, func(w io.Writer) error { return f.write(w, in) }); err != nil {
 		return err
 	}
 	return answered(s)
@@ -142,10 +161,11 @@ func exitOf(answer string) error {
 	}
 }
 
-func (f reportFlags) write(w io.Writer, name string, s result.Summary, workers []report.WorkerTrials) error {
+func (f reportFlags) write(w io.Writer, in page.Input) error {
+	s, workers := in.Summary, in.Workers
 	switch f.output {
 	case "html":
-		return page.Write(w, page.Input{Summary: s, Workers: workers, Location: name})
+		return page.Write(w, in)
 	case "markdown":
 		return export.Markdown(w, s)
 	case "junit":
@@ -154,7 +174,7 @@ func (f reportFlags) write(w io.Writer, name string, s result.Summary, workers [
 		if err := export.Benchstat(w, s, workers); !errors.Is(err, export.ErrNoTrials) {
 			return err
 		}
-		return badInput(name, export.ErrNoTrials.Error(), "use the run's directory or its s3:// address")
+		return badInput(in.Location, export.ErrNoTrials.Error(), "use the run's directory or its s3:// address")
 	case "csv":
 		switch f.of {
 		case "trials":

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,6 +17,9 @@ import (
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/cmd/storagebench/spec"
 	"storagebench.io/storagebench/internal/plan"
+	"storagebench.io/storagebench/internal/report"
+	"storagebench.io/storagebench/internal/report/gather"
+	"storagebench.io/storagebench/internal/report/page"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/runner"
 	"storagebench.io/storagebench/internal/runner/journal"
@@ -236,9 +240,10 @@ func withoutLinks(path string) string {
 	return path
 }
 
-// summarize folds the workers' summaries and stores the result.
+// summarize folds the workers' summaries and stores the result, and the page that shows it.
 func (r *localRun) summarize(ctx context.Context) (result.Summary, error) {
 	fold := stats.NewFold(r.plan)
+	var trials []report.WorkerTrials
 	for _, w := range r.plan.Workers {
 		body, err := r.store.Get(ctx, r.plan.Keys().WorkerSummary(w.Name))
 		if err != nil {
@@ -251,11 +256,23 @@ func (r *localRun) summarize(ctx context.Context) (result.Summary, error) {
 		if err != nil {
 			return result.Summary{}, err
 		}
+		trials = append(trials, report.TrialsOf(s, maxTrialsRead))
 	}
 	summary := fold.Finish(time.Now().UTC())
 	body, err := json.MarshalIndent(summary, "", " ")
 	if err != nil {
 		return summary, err
 	}
-	return summary, r.store.Put(ctx, r.plan.Keys().Summary(), append(body, '\n'))
+	if err := r.store.Put(ctx, r.plan.Keys().Summary(), append(body, '\n')); err != nil {
+		return summary, err
+	}
+	series, left, err := gather.Series(ctx, r.store, r.plan.Keys().Samples, trials, seriesLimits)
+	if err != nil {
+		return summary, err
+	}
+	var b bytes.Buffer
+	if err := page.Write(&b, page.Input{Summary: summary, Workers: trials, Series: series, SeriesLeft: left, Location: filepath.Join(r.out, filepath.FromSlash(r.plan.Keys().Prefix()))}); err != nil {
+		return summary, err
+	}
+	return summary, r.store.Put(ctx, r.plan.Keys().Report(), b.Bytes())
 }

@@ -60,7 +60,7 @@ func TestRunMeasuresHereWhatTheClusterWould(t *testing.T) {
 		}
 	}
 	run := filepath.Join(out, "default/b/one")
-	for _, name := range []string{"plan.json", "summary.json"} {
+	for _, name := range []string{"plan.json", "summary.json", "report.html"} {
 		if _, err := os.Stat(filepath.Join(run, name)); err != nil {
 			t.Error(err)
 		}

@@ -15,7 +15,10 @@ import (
 
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/report"
+	"storagebench.io/storagebench/internal/report/gather"
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/samples"
+	"storagebench.io/storagebench/internal/samples/codec"
 	"storagebench.io/storagebench/internal/status"
 	"storagebench.io/storagebench/internal/store"
 	"storagebench.io/storagebench/internal/store/dir"
@@ -252,6 +255,37 @@ func (src source) worker(ctx context.Context, s result.Summary, worker string) (
 		return w, nil
 	}
 	return nil, nil
+}
+
+// seriesLimits bound the samples in a page.
+var seriesLimits = gather.Limits{Trials: 1000, Bytes: 256 << 20, Object: result.MaxSamples, Rows: samples.MaxRows}
+
+func samplesKey(worker, name string) string {
+	keys := trial.Keys{}
+	return relative(keys, keys.Samples(worker, name))
+}
+
+// samples returns the samples of a trial, WORKER/TRIAL, as they are stored.
+func (src source) samples(ctx context.Context, name string) ([]byte, error) {
+	worker, id, ok := strings.Cut(name, "/")
+	key := samplesKey(worker, id)
+	if !ok || store.CheckKey(key) != nil {
+		return nil, usage(fmt.Errorf("--trial %q is not WORKER/TRIAL", name))
+	}
+	if src.objects == nil {
+		return nil, badInput(src.name, "there are no samples, only the run's summary", "use the run's directory or its s3:// address")
+	}
+	body, err := src.objects.GetLimited(ctx, key, result.MaxSamples)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, badInput(src.name, "there is no "+key, "list the trials with: storagebench report -o csv --of trials "+src.name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", src.name, err)
+	}
+	if _, err := codec.Decode(body); err != nil {
+		return nil, badInput(src.name+"/"+key, err.Error(), "use a run of this release")
+	}
+	return body, nil
 }
 
 // relative is a key below the run's directory.

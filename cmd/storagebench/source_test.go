@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -15,6 +16,8 @@ import (
 
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/samples"
+	"storagebench.io/storagebench/internal/samples/codec"
 	"storagebench.io/storagebench/internal/status"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -113,6 +116,7 @@ func TestBadSourcesAreNamed(t *testing.T) {
 		"no authority":         {args: []string{"s3://b/x"}, env: []string{"AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b", "AWS_CA_BUNDLE=/does/not/exist"}, want: "AWS_CA_BUNDLE"},
 		"neither file nor CR":  {args: []string{"lab/none"}, env: []string{"KUBECONFIG=/does/not/exist"}, want: "lab/none is no file, and as a StorageBenchmark"},
 		"lines without a CSV":  {args: []string{"-o", "html", "--of", "trials", "x"}, want: "--of is for -o csv"},
+		"samples of no trial":  {args: []string{"-o", "parquet", "x"}, want: "-o parquet needs --trial WORKER/TRIAL"},
 		"lines of what is not": {args: []string{"-o", "csv", "--of", "trails", "x"}, want: "did you mean trials"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -175,5 +179,33 @@ func TestReportReadsABenchmarkOfTheCluster(t *testing.T) {
 	b.Status.Run.FinishedAt = nil
 	if out, code := run("lab/b"); code != exitInvalid || !strings.Contains(out, "has not ended") {
 		t.Errorf("a run that goes on: exit code %d, %s", code, out)
+	}
+}
+
+func TestReportPassesTheSamplesOfATrialOn(t *testing.T) {
+	dir := storedRun(t)
+	table := &samples.Table{}
+	row := table.Add(time.Unix(1_700_000_001, 0), samples.Workload, "read")
+	table.Set(row, samples.Seconds, 1)
+	table.Set(row, samples.Count, 1234)
+	body, err := codec.Encode(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored(t, filepath.Join(dir, "workers/fast.a/samples/oltp.r001.parquet"), string(body))
+	out := filepath.Join(t.TempDir(), "s.parquet")
+	if _, stderr, code := output(t, "report", "-o", "parquet", "--trial", "fast.a/oltp.r001", "--out", out, dir); code != exitDone {
+		t.Fatalf("exit code %d, %s", code, stderr)
+	}
+	if got, err := os.ReadFile(out); err != nil || !bytes.Equal(got, body) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	if stdout, _, _ := output(t, "report", "-o", "html", dir); !strings.Contains(stdout, `"kind":"timeline"`) || !strings.Contains(stdout, "[1234]") {
+		t.Error("the page does not draw them")
+	}
+	for trial, want := range map[string]string{"fast.a": "WORKER/TRIAL", "fast.a/../x": "WORKER/TRIAL", "fast.a/oltp.r009": "there is no workers/fast.a/samples/oltp.r009.parquet"} {
+		if _, stderr, code := output(t, "report", "-o", "parquet", "--trial", trial, dir); code != exitInvalid || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit code %d, %s", trial, code, stderr)
+		}
 	}
 }

@@ -288,3 +288,29 @@ func TestAWorkerNeedsNoMoreTrialsOnlyIfThePlanSaysSo(t *testing.T) {
 		})
 	}
 }
+
+// A page that cannot be stored costs the run nothing, unless the store is only away.
+func TestThePageIsStoredBesideTheSummary(t *testing.T) {
+	b := newBucket(t)
+	summary := result.Summary{Benchmark: plan.Benchmark, Run: plan.Run}
+	if err := storeReport(t.Context(), b, plan, summary, nil); err != nil {
+		t.Fatal(err)
+	}
+	if page, err := b.Get(t.Context(), "lab/b/r1/report.html"); err != nil || !strings.Contains(string(page), "lab/b") {
+		t.Errorf("%v, %.200s", err, page)
+	}
+	for _, c := range []struct{ put, want error }{{store.ErrDenied, nil}, {store.ErrUnreachable, store.ErrUnreachable}} {
+		err := storeReport(t.Context(), refusing{b, c.put}, plan, summary, nil)
+		if !errors.Is(err, c.want) {
+			t.Errorf("a store that says %v: %v", c.put, err)
+		}
+	}
+}
+
+// refusing is a bucket that stores nothing.
+type refusing struct {
+	*bucket
+	err error
+}
+
+func (r refusing) Put(context.Context, string, []byte) error { return r.err }

@@ -11,6 +11,7 @@ import (
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers/stores"
+	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/stats"
 	"storagebench.io/storagebench/internal/stopping"
@@ -188,6 +189,8 @@ func (r *Results) Conclude(ctx context.Context, rs *v1alpha1.ResultStore, p *tri
 		return result.Summary{}, err
 	}
 	fold := stats.NewFold(p)
+	var trials []report.WorkerTrials
+	room := maxReportTrials
 	for _, self := range p.Workers {
 		summary, err := readAccepted(ctx, bucket, p, self)
 		if _, ok := errors.AsType[*rejectedError](err); ok {
@@ -205,6 +208,8 @@ func (r *Results) Conclude(ctx context.Context, rs *v1alpha1.ResultStore, p *tri
 				Remedy: "split the benchmark: fewer nodes, workloads or variants in each", Err: err,
 			}
 		}
+		trials = append(trials, report.TrialsOf(summary, room))
+		room -= len(trials[len(trials)-1].Trials)
 	}
 	summary := fold.Finish(now)
 	if baseline != nil {
@@ -218,6 +223,11 @@ func (r *Results) Conclude(ctx context.Context, rs *v1alpha1.ResultStore, p *tri
 	}
 	if err := bucket.Put(ctx, p.Keys().Summary(), document); err != nil {
 		return result.Summary{}, unstored(rs, err)
+	}
+	if !stores.IsInternal(rs) { // the operator's own store is empty as soon as the run has ended
+		if err := storeReport(ctx, bucket, p, summary, trials); err != nil {
+			return result.Summary{}, unstored(rs, err)
+		}
 	}
 	return summary, nil
 }

@@ -325,6 +325,9 @@ func (k Keys) Plan() string { return k.join("plan.json") }
 // Summary is the key of the run's summary.json.
 func (k Keys) Summary() string { return k.join("summary.json") }
 
+// Report is the key of the run's page for people.
+func (k Keys) Report() string { return k.join("report.html") }
+
 // Accepted is the key of the record of those of a worker's documents that the
 // operator accepted. No worker can write it.
 func (k Keys) Accepted(worker string) string { return k.join("accepted", worker+".json") }

@@ -35,7 +35,7 @@ func (l *lab) whole(b *v1alpha1.StorageBenchmark) map[string]result.Trial {
 			l.t.Errorf("trial %s: %+v", id, tr)
 		}
 	}
-	if got := l.stored(b); len(got) != 3*trialsInRun+4 {
+	if got := l.stored(b); len(got) != 3*trialsInRun+5 {
 		l.t.Errorf("%d objects: %v", len(got), got)
 	}
 	if n := b.Status.Summary[0].Trials; n != trialsInRun || b.Status.Run.Progress != fmt.Sprintf("%d/%d", trialsInRun, trialsInRun) {

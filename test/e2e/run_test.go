@@ -67,8 +67,8 @@ func TestClassesModesAndNodes(t *testing.T) {
 		t.Errorf("rows: %v", seen)
 	}
 	// Per worker: 4 trials with their raw output and samples, a summary, and what of it was accepted;
-	// plan.json and summary.json.
-	if got := l.stored(b); len(got) != 6*14+2 {
+	// plan.json, summary.json and report.html.
+	if got := l.stored(b); len(got) != 6*14+3 {
 		t.Errorf("%d objects: %v", len(got), got)
 	}
 	for _, tr := range l.trials(b, l.worker("ext4")) {

@@ -49,7 +49,8 @@ var Rules = []Rule{
 	{Path: "internal/stats", Own: []string{"internal/trial", "internal/result", "internal/report", "internal/histogram", "internal/verdict"}, Foreign: []string{"gonum.org/v1/gonum/stat"}, Pure: true, Bare: true},
 	{Path: "internal/verdict", Own: []string{"internal/report", "internal/result", "internal/samples"}, Pure: true, Bare: true},
 	{Path: "internal/report", Own: []string{"internal/result", "internal/trial"}, Pure: true, Bare: true},
-	{Path: "internal/report/page", Own: []string{"internal/histogram", "internal/report", "internal/result", "internal/trial"}, Pure: true, Bare: true},
+	{Path: "internal/report/page", Own: []string{"internal/histogram", "internal/report", "internal/result", "internal/samples", "internal/trial"}, Pure: true, Bare: true},
+	{Path: "internal/report/gather", Own: []string{"internal/report", "internal/report/page", "internal/samples/codec", "internal/store"}, Bare: true},
 	{Path: "internal/report/export", Own: []string{"internal/report", "internal/result", "internal/trial"}, Pure: true, Bare: true},
 	{Path: "internal/printed", Pure: true, Bare: true},
 	{
@@ -178,7 +179,7 @@ var Rules = []Rule{
 	},
 	{
 		Path:    "controllers/results",
-		Own:     []string{"api/v1alpha1", "controllers/stores", "internal/compare", "internal/result", "internal/stats", "internal/status", "internal/stopping", "internal/store", "internal/trial"},
+		Own:     []string{"api/v1alpha1", "controllers/stores", "internal/compare", "internal/report", "internal/report/gather", "internal/report/page", "internal/result", "internal/stats", "internal/status", "internal/stopping", "internal/store", "internal/trial"},
 		Foreign: controllerFramework,
 	},
 	{
@@ -211,7 +212,7 @@ var Rules = []Rule{
 	{
 		Path: "cmd/storagebench",
 		Own: []string{
-			"cmd/storagebench/spec", "api/v1alpha1", "internal/trial", "internal/plan", "internal/result", "internal/stats", "internal/report", "internal/report/export", "internal/report/page", "internal/compare", "internal/importer", "internal/qualify", "internal/suggest",
+			"cmd/storagebench/spec", "api/v1alpha1", "internal/trial", "internal/plan", "internal/result", "internal/stats", "internal/report", "internal/report/export", "internal/report/gather", "internal/report/page", "internal/samples", "internal/samples/codec", "internal/compare", "internal/importer", "internal/qualify", "internal/suggest",
 			"internal/device", "internal/powercut", "internal/tunable", "internal/runner/journal", "internal/environment", "internal/runner", "internal/workload", "internal/workload/apart", "internal/workload/fio", "internal/workload/engines",
 			"internal/status", "internal/store", "internal/store/dir", "internal/store/presigned", "internal/store/s3",
 		},

@@ -244,3 +244,19 @@ func TestWordsOfABenchmarksName(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestJUnitHasACaseForEachComparisonThatIsDecided(t *testing.T) {
+	for outcome, want := range map[string][3]int{"Better": {0, 0, 4}, "NoDifference": {0, 0, 4}, "Worse": {1, 0, 4}, "Inconclusive": {0, 1, 4}, "": {0, 0, 3}} {
+		s, _ := sample("name")
+		if s.Rows[0].Verdicts = nil; outcome != "" {
+			s.Comparisons[0].Primary = &result.Decision{Metric: "read.iops", Outcome: outcome, Sentence: "10 % fewer"}
+		}
+		var got suites
+		if err := xml.Unmarshal([]byte(written(t, func(w io.Writer) error { return JUnit(w, s) })), &got); err != nil {
+			t.Fatal(err)
+		}
+		if counts := [3]int{got.Failures, got.Skipped, got.Tests}; counts != want {
+			t.Errorf("%q: %v failures, skipped and tests, want %v", outcome, counts, want)
+		}
+	}
+}

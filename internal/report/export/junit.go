@@ -49,10 +49,14 @@ type reason struct {
 }
 
 // JUnit writes a summary as test cases, for a pipeline that shows them: one for each operation of
-// each row, which fails if a verdict invalidates its number, and one for each worker that did not
-// measure everything, which is an error.
+// each row, which fails if a verdict invalidates its number; one for each comparison that a metric
+// decides, which fails if it is worse and is skipped if it is inconclusive; and one for each worker
+// that did not measure everything, which is an error.
 func JUnit(w io.Writer, s result.Summary) error {
 	all := suites{Name: "storagebench " + strings.Trim(s.Benchmark.Namespace+"/"+s.Benchmark.Name, "/"), Suites: []suite{numbers(s)}}
+	if compared := comparisons(s); len(compared.Cases) > 0 {
+		all.Suites = append(all.Suites, compared)
+	}
 	if failed := workersThatFailed(s); len(failed.Cases) > 0 {
 		all.Suites = append(all.Suites, failed)
 	}
@@ -115,6 +119,27 @@ func classOf(row result.Row) string {
 		class += "." + row.Variant
 	}
 	return class + "." + row.Node
+}
+
+// comparisons are those that a metric decides.
+func comparisons(s result.Summary) suite {
+	out := suite{Name: "comparisons"}
+	for _, c := range s.Comparisons {
+		if c.Primary == nil {
+			continue
+		}
+		row := result.Row{Target: c.Target, Workload: c.Workload, Part: c.Part, Variant: c.Variant, Node: c.Node}
+		one := testCase{Class: classOf(row) + " to " + c.Control, Name: c.Primary.Metric, Out: c.Primary.Outcome + ": " + c.Primary.Sentence}
+		switch why := (&reason{Message: c.Primary.Sentence, Type: c.Primary.Outcome}); c.Primary.Outcome {
+		case "Better", "NoDifference":
+		case "Worse":
+			one.Failure = why
+		default:
+			one.Skipped = why
+		}
+		out.Cases = append(out.Cases, one)
+	}
+	return out
 }
 
 type workerFailure struct {

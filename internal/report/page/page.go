@@ -17,6 +17,10 @@ type Input struct {
 	Summary result.Summary
 	// Workers are the trials, if they are known.
 	Workers []report.WorkerTrials
+	// Series are the samples of trials, if there are any, and SeriesLeft is of how many trials
+	// there are none.
+	Series     []Series
+	SeriesLeft int
 	// Location of the run's documents, as storagebench report takes it; empty: not known.
 	Location string
 }
@@ -40,6 +44,8 @@ type view struct {
 	LatencyLeft                   int
 	Trials                        []Chart
 	TrialsLeft, TrialChartsLeft   int
+	Timelines                     []Chart
+	TimelinesLeft, SeriesLeft     int
 	Settings                      []Setting
 	SettingsLeft                  int
 	Comparisons                   []Compared
@@ -101,13 +107,15 @@ func newView(in Input) view {
 	v.Latency, v.LatencyLeft = limited(latencyCharts(places))
 	v.Trials, v.TrialsLeft = trialCharts(in.Workers)
 	v.Trials, v.TrialChartsLeft = limited(v.Trials)
+	v.Timelines, v.TimelinesLeft = limited(timelines(in.Series))
+	v.SeriesLeft = in.SeriesLeft
 	v.Data = data{Charts: []Chart{}, Metrics: v.Metrics}
-	for name, charts := range map[string][]Chart{"latency": v.Latency, "trials": v.Trials} {
+	for name, charts := range map[string][]Chart{"latency": v.Latency, "trials": v.Trials, "timeline": v.Timelines} {
 		for i := range charts {
 			charts[i].ID = fmt.Sprintf("%s-%d", name, i)
 		}
 	}
-	v.Data.Charts = slices.Concat(v.Latency, v.Trials)
+	v.Data.Charts = slices.Concat(v.Latency, v.Timelines, v.Trials)
 	return v
 }
 

@@ -19,11 +19,7 @@ const maxTrials = 4000
 // trial of each variant is a point at the time at which it began. A drift, a step, and a first
 // trial that differs are seen there, and in no interval.
 func trialCharts(workers []report.WorkerTrials) (out []Chart, left int) {
-	type point struct {
-		at, value float64
-	}
 	type key struct{ workload, part, op string }
-	type line struct{ name, unit string }
 	var order []key
 	lines, points := map[key][]line{}, map[key]map[string][]point{}
 	n := 0
@@ -49,7 +45,7 @@ func trialCharts(workers []report.WorkerTrials) (out []Chart, left int) {
 					}
 					name := strings.TrimSuffix(w.Worker.Target+" "+t.Variant, " ") + " on " + w.Worker.Node
 					if points[k][name] == nil {
-						lines[k] = append(lines[k], line{name, unit})
+						lines[k] = append(lines[k], line{name: name, unit: unit})
 					}
 					points[k][name] = append(points[k][name], point{seconds(t.StartedAt), metric})
 				}

@@ -28,18 +28,25 @@ const (
 
 // Decode reads a file that Encode may have written. It refuses every other one, and takes no
 // more memory than a table of the largest size.
-func Decode(body []byte) (*samples.Table, error) {
-	t, err := decode(body)
+func Decode(body []byte) (*samples.Table, error) { return DecodeAtMost(body, samples.MaxRows) }
+
+// DecodeAtMost is Decode of a table of at most so many rows, for a reader with little memory: a row
+// takes about 400 bytes.
+func DecodeAtMost(body []byte, rows int) (*samples.Table, error) {
+	t, err := decode(body, rows)
 	if err != nil {
 		return nil, fmt.Errorf("samples: %w", err)
 	}
 	return t, nil
 }
 
-func decode(body []byte) (*samples.Table, error) {
+func decode(body []byte, rows int) (*samples.Table, error) {
 	meta, data, err := footer(body)
 	if err != nil {
 		return nil, err
+	}
+	if meta.NumRows > int64(rows) {
+		return nil, fmt.Errorf("it has %d rows, the limit is %d", meta.NumRows, rows)
 	}
 	inflate, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxPage), zstd.WithDecodeAllCapLimit(true))
 	if err != nil {
