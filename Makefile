@@ -25,6 +25,8 @@ ATTACKS ?= all
 TRUTH ?= all
 # CUTS is how often make test-powercut cuts the power of each disk
 CUTS ?= 20
+# SCREENSHOTS is a directory for pictures of pages: make test-report SCREENSHOTS=docs/images
+SCREENSHOTS ?=
 # BENCH_FLAGS are for the program of a bench target: make bench-overhead BENCH_FLAGS=-help
 BENCH_FLAGS ?=
 # FUZZTIME is how long each fuzz target runs: make fuzz FUZZTIME=10m
@@ -151,6 +153,10 @@ test-jobfiles: build ## Compare what fio itself does with over 100 job files and
 .PHONY: test-powercut
 test-powercut: ## Cut the power of virtual disks that are honest about flushes and of some that lie (CUTS=20 each)
 	@hack/test-powercut $(CUTS)
+
+.PHONY: test-report
+test-report: ## Look at run's pages in headless Chromium (SCREENSHOTS=docs/images: and take the README's pictures)
+	@RUN='$(RUN)' SCREENSHOTS='$(SCREENSHOTS)' test/browser/run
 
 .PHONY: test-zfs
 test-zfs: deploy ## Run tests on a node with real ZFS, a virtual machine in the local cluster

@@ -225,7 +225,11 @@ var Rules = []Rule{
 	// Programs that are run from the repository, and helpers of tests. Nobody imports them.
 	{Path: "hack/test-jobfiles", Own: []string{"internal/result", "internal/workload/fio/wild"}},
 	{Path: "hack/fio-options", Own: []string{"internal/workload/fio"}},
-	{Path: "hack/test-report"},
+	{Path: "hack/test-output"},
+	{
+		Path: "hack/sample-reports",
+		Own:  []string{"internal/histogram", "internal/report", "internal/report/page", "internal/result", "internal/samples", "internal/stats", "internal/trial"},
+	},
 	{Path: "hack/tunables", Own: []string{"internal/tunable"}},
 	{
 		Path:    "hack/result-schemas",

@@ -75,15 +75,16 @@ func benchmarks(out io.Writer, worker report.WorkerTrials, t result.TrialSummary
 		if values.Len() == 0 {
 			continue
 		}
-		name := "Benchmark" + title(benchWord(t.Workload))
+		var name strings.Builder
+		name.WriteString("Benchmark" + title(benchWord(t.Workload)))
 		for _, key := range []struct{ name, value string }{
 			{"target", worker.Worker.Target}, {"node", worker.Worker.Node}, {"variant", t.Variant}, {"part", part.Name}, {"op", op}, {"verdict", invalid(t, op)},
 		} {
 			if key.value != "" {
-				name += "/" + key.name + "=" + benchWord(key.value)
+				name.WriteString("/" + key.name + "=" + benchWord(key.value))
 			}
 		}
-		fmt.Fprintf(out, "%s\t1%s\n", name, values.String())
+		fmt.Fprintf(out, "%s\t1%s\n", name.String(), values.String())
 		lines++
 	}
 	return lines

@@ -18,8 +18,6 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-func ptr(v float64) *float64 { return &v }
-
 // sample is a run of two trials in which text is every text.
 func sample(text string) (result.Summary, []report.WorkerTrials) {
 	verdict := result.Verdict{Name: "FromMemory", Effect: result.Invalidates, Operation: "read", Sentence: text, Settle: text}
@@ -28,7 +26,7 @@ func sample(text string) (result.Summary, []report.WorkerTrials) {
 		Rows: []result.Row{{
 			Target: text, Workload: text, Node: text, Variant: text, Part: text, N: 2, Operations: []string{"read", "write"},
 			Metrics: map[string]result.Estimate{
-				"read.iops": {Unit: result.PerSecond, N: 2, Median: 1000}, "write.iops": {Unit: result.PerSecond, N: 2, Median: 500, Low: ptr(400), High: ptr(600)},
+				"read.iops": {Unit: result.PerSecond, N: 2, Median: 1000}, "write.iops": {Unit: result.PerSecond, N: 2, Median: 500, Low: new(400.0), High: new(600.0)},
 				text: {Unit: text, N: 2, Median: -1},
 			},
 			Verdicts: []result.RowVerdict{{Verdict: verdict, Trials: 1}},
@@ -36,7 +34,7 @@ func sample(text string) (result.Summary, []report.WorkerTrials) {
 		Comparisons: []result.Comparison{{
 			Target: text, Workload: text, Node: text, Variant: text, Control: text, Part: text, Operations: []string{"read"},
 			Metrics: map[string]result.Change{
-				"read.iops": {Unit: result.PerSecond, Pairs: 6, Control: 100, Variant: 90, Ratio: &result.Interval{Median: 0.9, Low: ptr(0.85), High: ptr(0.95)}, Difference: result.Interval{Median: -10, Low: ptr(-15), High: ptr(-5)}},
+				"read.iops": {Unit: result.PerSecond, Pairs: 6, Control: 100, Variant: 90, Ratio: &result.Interval{Median: 0.9, Low: new(0.85), High: new(0.95)}, Difference: result.Interval{Median: -10, Low: new(-15.0), High: new(-5.0)}},
 				text:        {Unit: text, Pairs: 1, Difference: result.Interval{}},
 			},
 		}},
@@ -257,6 +255,24 @@ func TestJUnitHasACaseForEachComparisonThatIsDecided(t *testing.T) {
 		}
 		if counts := [3]int{got.Failures, got.Skipped, got.Tests}; counts != want {
 			t.Errorf("%q: %v failures, skipped and tests, want %v", outcome, counts, want)
+		}
+	}
+}
+
+func TestJUnitHasACaseForEachGateBeforeAllOthers(t *testing.T) {
+	for outcome, want := range map[result.GateOutcome][3]int{result.GateMet: {0, 0, 4}, result.GateMissed: {1, 0, 4}, result.GateInconclusive: {0, 1, 4}} {
+		s, _ := sample("name")
+		s.Rows[0].Verdicts = nil
+		s.Gates = []result.Gate{{Target: "fast", Workload: "wal", Node: "a", Metric: "sync.latency.p99", Unit: result.Seconds, AtMost: true, Text: "10ms", Outcome: outcome, Sentence: "why"}}
+		var got suites
+		if err := xml.Unmarshal([]byte(written(t, func(w io.Writer) error { return JUnit(w, s) })), &got); err != nil {
+			t.Fatal(err)
+		}
+		if counts := [3]int{got.Failures, got.Skipped, got.Tests}; counts != want || got.Suites[0].Cases[0].Name != "sync p99 at most 10ms" {
+			t.Errorf("%s: %v failures, skipped and tests, want %v: %+v", outcome, counts, want, got.Suites[0])
+		}
+		if text := written(t, func(w io.Writer) error { return Markdown(w, s) }); !strings.Contains(text, "| "+string(outcome)+" | `fast/wal/a` | sync p99 | at most 10ms |") {
+			t.Errorf("Markdown has no gate:\n%s", text)
 		}
 	}
 }

@@ -54,6 +54,9 @@ type reason struct {
 // that did not measure everything, which is an error.
 func JUnit(w io.Writer, s result.Summary) error {
 	all := suites{Name: "storagebench " + strings.Trim(s.Benchmark.Namespace+"/"+s.Benchmark.Name, "/"), Suites: []suite{numbers(s)}}
+	if gated := gates(s); len(gated.Cases) > 0 {
+		all.Suites = append([]suite{gated}, all.Suites...)
+	}
 	if compared := comparisons(s); len(compared.Cases) > 0 {
 		all.Suites = append(all.Suites, compared)
 	}
@@ -119,6 +122,25 @@ func classOf(row result.Row) string {
 		class += "." + row.Variant
 	}
 	return class + "." + row.Node
+}
+
+// gates are the limits of the benchmark: a case that is missed fails, and one that is inconclusive
+// is skipped.
+func gates(s result.Summary) suite {
+	out := suite{Name: "gates"}
+	for _, g := range s.Gates {
+		row := result.Row{Target: g.Target, Workload: g.Workload, Part: g.Part, Variant: g.Variant, Node: g.Node}
+		one := testCase{Class: classOf(row), Name: report.MetricName(g.Metric) + " " + report.GateLimit(g), Out: report.GateNumber(g)}
+		switch why := (&reason{Message: g.Sentence, Type: string(g.Outcome)}); g.Outcome {
+		case result.GateMet:
+		case result.GateMissed:
+			one.Failure = why
+		default:
+			one.Skipped = why
+		}
+		out.Cases = append(out.Cases, one)
+	}
+	return out
 }
 
 // comparisons are those that a metric decides.

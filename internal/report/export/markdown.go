@@ -23,6 +23,7 @@ func Markdown(w io.Writer, s result.Summary) error {
 	m.line("")
 	m.line("%s", answer(s))
 	m.line("")
+	m.gates(s)
 	m.rows(s)
 	m.comparisons(s)
 	m.verdicts(s)
@@ -47,11 +48,38 @@ func answer(s result.Summary) string {
 	if headline == "" {
 		headline = "nothing was measured"
 	}
+	if s.Answer != nil && s.Answer.Answer != result.JustMeasured {
+		headline = s.Answer.Answer + ": " + cmp.Or(strings.TrimSuffix(s.Answer.Sentence, "."), headline)
+		if s.Answer.SpeaksFor != "" {
+			headline += ". Speaks for " + strings.TrimSuffix(s.Answer.SpeaksFor, ".")
+		}
+	}
 	text := prose(headline) + fmt.Sprintf(". %d of %d trials measured", s.Stored, s.Planned)
 	if s.Run != "" {
 		text += ", run " + name(s.Run)
 	}
 	return text + "."
+}
+
+func (m *markdown) gates(s result.Summary) {
+	for i, g := range s.Gates[:min(len(s.Gates), maxLines)] {
+		if i == 0 {
+			m.line("| Gate | Of | Metric | Limit | Why |")
+			m.line("|---|---|---|---|---|")
+		}
+		where := g.Target + "/" + report.WithPart(g.Workload, g.Part)
+		if g.Variant != "" {
+			where += "." + g.Variant
+		}
+		m.line("| %s | %s | %s | %s | %s |", prose(string(g.Outcome)), tableName(where+"/"+g.Node), prose(report.MetricName(g.Metric)), prose(report.GateLimit(g)), prose(g.Sentence))
+	}
+	if left := max(0, len(s.Gates)-maxLines) + s.GatesOmitted; left > 0 {
+		m.line("")
+		m.line("%d more gates are in summary.json.", left)
+	}
+	if len(s.Gates) > 0 {
+		m.line("")
+	}
 }
 
 func (m *markdown) rows(s result.Summary) {

@@ -18,19 +18,23 @@ type Answer struct {
 	SpeaksFor   string
 }
 
-// classes of answers to a question.
-var classes = map[string]string{
-	result.Qualified: "good", result.AnswerBetter: "good", result.NoDifference: "good", result.NotQualified: "bad", result.AnswerWorse: "bad",
-	result.Invalid: "bad", result.Inconclusive: "open", result.JustMeasured: "open",
-}
-
-// answer of a run. A number that a verdict invalidates is no answer, and a run that did not
-// measure everything is not complete.
+// answer of a run. Documents of releases that gave none, and imported ones, get what their rows
+// say: a number that a verdict invalidates is no answer, and a run that did not measure everything
+// is not complete.
 func answer(s result.Summary, places []place) Answer {
-	if s.Answer != nil && len(s.Gates)+len(s.Comparisons) > 0 {
-		return Answer{Word: s.Answer.Answer, Class: classes[s.Answer.Answer], Sentence: s.Answer.Sentence, SpeaksFor: s.Answer.SpeaksFor}
-	}
 	a := Answer{Word: "Measured", Class: "open", Sentence: report.Headline(s), SpeaksFor: speaksFor(places)}
+	if s.Answer != nil {
+		if s.Answer.SpeaksFor != "" {
+			a.SpeaksFor = s.Answer.SpeaksFor
+		}
+		if s.Answer.Answer != result.JustMeasured {
+			a.Word, a.Class = words(s.Answer.Answer)
+			if s.Answer.Sentence != "" {
+				a.Sentence = s.Answer.Sentence
+			}
+			return a
+		}
+	}
 	invalid := 0
 	for _, p := range places {
 		if slices.ContainsFunc(p.row.Verdicts, func(v result.RowVerdict) bool { return v.Effect == result.Invalidates }) {
@@ -48,6 +52,72 @@ func answer(s result.Summary, places []place) Answer {
 		a.Word = "Incomplete"
 	}
 	return a
+}
+
+// words are an answer's word for people, and the class that colours it.
+func words(answer string) (word, class string) {
+	switch answer {
+	case result.NotQualified:
+		return "Not qualified", "bad"
+	case result.NoDifference:
+		return "No difference", "good"
+	case result.Qualified, result.AnswerBetter:
+		return answer, "good"
+	case result.AnswerWorse, result.Invalid:
+		return answer, "bad"
+	default:
+		return answer, "open"
+	}
+}
+
+// Gate is a limit and what its row showed.
+type Gate struct {
+	Outcome, Class, Where, Metric, Limit, Sentence string
+	Value, Low, High                               *Number
+}
+
+// maxGates is how many gates a page shows.
+const maxGates = 100
+
+func gates(s result.Summary) (out []Gate, left int) {
+	for i, g := range s.Gates {
+		if len(out) == maxGates {
+			left++
+			continue
+		}
+		at := func(field string) string { return pointer("gates", i, field) }
+		class := map[result.GateOutcome]string{result.GateMet: "good", result.GateMissed: "bad"}[g.Outcome]
+		if class == "" {
+			class = "open"
+		}
+		where := report.WithPart(g.Workload, g.Part) + ", " + place{row: result.Row{Target: g.Target, Variant: g.Variant, Node: g.Node}}.name()
+		out = append(out, Gate{
+			Outcome: string(g.Outcome), Class: class, Where: where, Metric: report.MetricName(g.Metric), Limit: report.GateLimit(g), Sentence: g.Sentence,
+			Value: optional(g.Unit, g.Value, at("value")), Low: optional(g.Unit, g.Low, at("low")), High: optional(g.Unit, g.High, at("high")),
+		})
+	}
+	return out, left + s.GatesOmitted
+}
+
+// Decided is a comparison that a metric decides.
+type Decided struct{ Outcome, Class, Where, Sentence string }
+
+func decisions(s result.Summary) (out []Decided) {
+	for _, c := range s.Comparisons {
+		if c.Primary == nil || len(out) == maxGates {
+			continue
+		}
+		_, class := words(c.Primary.Outcome)
+		what := c.Target
+		if c.Variant != "" {
+			what += " " + c.Variant
+		}
+		out = append(out, Decided{
+			Outcome: c.Primary.Outcome, Class: class, Sentence: c.Primary.Sentence,
+			Where: report.WithPart(c.Workload, c.Part) + ", " + what + " against " + c.Control + " on " + c.Node,
+		})
+	}
+	return out
 }
 
 // speaksFor says in words what the intervals speak for: what was repeated, and nothing else.

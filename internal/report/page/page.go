@@ -32,6 +32,9 @@ type view struct {
 	Planned, Stored               *Number
 	Imported                      *result.Imported
 	Answer                        Answer
+	Gates                         []Gate
+	GatesLeft                     int
+	Decisions                     []Decided
 	Failures                      []Failed
 	FailuresLeft                  int
 	Verdicts                      []Verdict
@@ -99,6 +102,8 @@ func newView(in Input) view {
 		v.Title = s.Benchmark.Namespace + "/" + s.Benchmark.Name
 	}
 	v.Failures, v.FailuresLeft = failures(s)
+	v.Gates, v.GatesLeft = gates(s)
+	v.Decisions = decisions(s)
 	v.Verdicts, v.VerdictsLeft = verdicts(places)
 	v.Comparisons, v.ComparisonsLeft = comparisons(s)
 	v.Places, v.PlacesLeft = environments(s)

@@ -85,6 +85,7 @@
       ctx.fillStyle = colour(band.bad ? "bad-bg" : "open-bg");
       ctx.fillRect(from, bbox.top, Math.max(1, to - from), bbox.height);
     }
+    let free = -Infinity; // where the last name ends: one on another, nobody reads them
     for (const mark of chart.marks || []) {
       const at = u.valToPos(mark.x, "x", true);
       ctx.strokeStyle = ctx.fillStyle = colour("bad");
@@ -95,9 +96,12 @@
       ctx.lineTo(at, bbox.top + bbox.height);
       ctx.stroke();
       ctx.font = 11 * devicePixelRatio + "px system-ui, sans-serif";
-      const right = at > bbox.left + bbox.width / 2;
-      ctx.textAlign = right ? "right" : "left";
-      ctx.fillText(mark.name, at + (right ? -4 : 4) * devicePixelRatio, bbox.top + 12 * devicePixelRatio);
+      const gap = 4 * devicePixelRatio, width = ctx.measureText(mark.name).width;
+      const from = at + gap + width > bbox.left + bbox.width ? at - gap - width : at + gap;
+      if (from < free) continue;
+      free = from + width + 2 * gap;
+      ctx.textAlign = "left";
+      ctx.fillText(mark.name, from, bbox.top + 12 * devicePixelRatio);
     }
     ctx.restore();
   };

@@ -27,8 +27,6 @@ func write(t *testing.T, in Input) string {
 	return b.String()
 }
 
-func ptr(v float64) *float64 { return &v }
-
 // hostile is a text that tries everything that a text can try.
 const hostile = "\u202e\u2066" + `</script><script>alert(1)</script><img src=x onerror=alert(2)>"'{{.}}` + "\u2028`"
 
@@ -44,8 +42,8 @@ func sample(text string) result.Summary {
 		Rows: []result.Row{{
 			Target: text, Workload: text, Node: text, Variant: text, N: 6,
 			Metrics: map[string]result.Estimate{
-				"read.iops":        {Unit: result.PerSecond, N: 6, Median: 22934.25, Low: ptr(20100.5), High: ptr(27400)},
-				"read.latency.p99": {Unit: result.Seconds, N: 6, Median: 0.0011, Pooled: ptr(0.0012)},
+				"read.iops":        {Unit: result.PerSecond, N: 6, Median: 22934.25, Low: new(20100.5), High: new(27400.0)},
+				"read.latency.p99": {Unit: result.Seconds, N: 6, Median: 0.0011, Pooled: new(0.0012)},
 				"read.bandwidth":   {Unit: result.BytesPerSecond, N: 6, Median: 93938688},
 				"a/b~c":            {Unit: text, N: 6, Median: 3},
 			},
@@ -56,9 +54,15 @@ func sample(text string) result.Summary {
 			}}},
 			Histograms: result.Histograms{"read": h},
 		}},
+		Answer: &result.Answer{Answer: result.NotQualified, Sentence: text, SpeaksFor: text},
+		Gates: []result.Gate{{
+			Target: text, Node: text, Workload: text, Part: text, Variant: text, Metric: "read.iops", Unit: result.PerSecond, Limit: 30000, Text: text,
+			N: 6, Value: new(22934.25), Low: new(20100.5), High: new(27400.0), Outcome: result.GateMissed, Sentence: text,
+		}},
 		Comparisons: []result.Comparison{{
-			Target: text, Workload: text, Node: text, Variant: text, Control: text, Operations: []string{"read"},
-			Metrics: map[string]result.Change{"read.iops": {Unit: result.PerSecond, Pairs: 6, Control: 100, Variant: 90, Ratio: &result.Interval{Median: 0.9, Low: ptr(0.85), High: ptr(0.95)}}},
+			Primary: &result.Decision{Metric: "read.iops", Outcome: "Worse", Sentence: text},
+			Target:  text, Workload: text, Node: text, Variant: text, Control: text, Operations: []string{"read"},
+			Metrics: map[string]result.Change{"read.iops": {Unit: result.PerSecond, Pairs: 6, Control: 100, Variant: 90, Ratio: &result.Interval{Median: 0.9, Low: new(0.85), High: new(0.95)}}},
 		}},
 		Environment: map[string]*result.Environment{text: {
 			Hostname: text, Kernel: text, Tools: map[string]string{"storagebench": text, text: text},
@@ -201,5 +205,34 @@ func TestNamesThatSomebodyChoseRunNothingInACommand(t *testing.T) {
 		if got := quoted(text); got != want {
 			t.Errorf("%q is %s, want %s", text, got, want)
 		}
+	}
+}
+
+func TestTheAnswerComesFirst(t *testing.T) {
+	row := func(verdicts ...result.RowVerdict) result.Row {
+		return result.Row{Target: "t", Workload: "w", Node: "n", N: 6, Verdicts: verdicts, Metrics: map[string]result.Estimate{"read.iops": {Unit: result.PerSecond, N: 6, Median: 5}}}
+	}
+	invalid := result.RowVerdict{Verdict: result.Verdict{Name: "FromMemory", Effect: result.Invalidates}}
+	for word, c := range map[string]struct {
+		summary result.Summary
+		class   string
+	}{
+		"Nothing measured": {result.Summary{}, "bad"},
+		"Measured":         {result.Summary{Rows: []result.Row{row()}}, "open"},
+		"Incomplete":       {result.Summary{Rows: []result.Row{row()}, Planned: 7, Stored: 6}, "open"},
+		"Invalid":          {result.Summary{Rows: []result.Row{row(invalid)}}, "bad"},
+		"Partly invalid":   {result.Summary{Rows: []result.Row{row(), row(invalid)}, Answer: &result.Answer{Answer: result.JustMeasured}}, "bad"},
+		"Qualified":        {result.Summary{Rows: []result.Row{row()}, Answer: &result.Answer{Answer: result.Qualified, Sentence: "all gates are met"}}, "good"},
+		"Not qualified":    {result.Summary{Rows: []result.Row{row()}, Answer: &result.Answer{Answer: result.NotQualified}}, "bad"},
+		"Inconclusive":     {result.Summary{Rows: []result.Row{row()}, Answer: &result.Answer{Answer: result.Inconclusive}}, "open"},
+	} {
+		places, _ := shown(c.summary)
+		if a := answer(c.summary, places); a.Word != word || a.Class != c.class || a.Sentence == "" {
+			t.Errorf("%+v, want %q in %s", a, word, c.class)
+		}
+	}
+	page := write(t, Input{Summary: sample("name")})
+	if first, next := strings.Index(page, "Not qualified"), strings.Index(page, "What the numbers are worth"); first < 0 || first > next {
+		t.Error("the answer does not come first")
 	}
 }

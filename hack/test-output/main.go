@@ -1,4 +1,4 @@
-// Command test-report makes what "go test -json" prints readable (hack/go-test): a line
+// Command test-output makes what "go test -json" prints readable (hack/go-test): a line
 // for each package that has tests, with what it printed if it failed, and with -v one for
 // each test as it ends. Tests that run side by side do not mix: what one prints comes out
 // in one piece.
@@ -20,7 +20,7 @@ func main() {
 	flag.Parse()
 	failed, err := run(os.Stdin, os.Stdout, *verbose, *times)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "test-report:", err)
+		fmt.Fprintln(os.Stderr, "test-output:", err)
 	}
 	if err != nil || failed {
 		os.Exit(1)
