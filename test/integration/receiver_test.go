@@ -123,3 +123,28 @@ func TestTheDefaultResultStoreIsUsedIfThereIsOne(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestABenchmarkWithAGateIsQualifiedOrNot(t *testing.T) {
+	for limit, want := range map[string]struct{ status, why string }{"500": {"True", reason.GatesMet}, "5k": {"False", reason.GateMissed}} {
+		t.Run("at least "+limit, func(t *testing.T) {
+			l := newLab(t, 1)
+			l.withoutStore()
+			b := l.benchmark("gated", func(s *v1alpha1.StorageBenchmarkSpec) {
+				withoutResults(s)
+				s.Trials.Min = 6
+				s.Gates = []v1alpha1.Gate{{Workload: "w", Metric: "read.iops", Min: &v1alpha1.Scalar{Text: limit}}}
+			})
+			job := l.job(b)
+			pod := l.pod(job, func(*corev1.Pod) {})
+			l.end(job, pod, l.storeByGrant(job))
+			l.await(b, reason.Finished) // a gate that is missed is no failure
+			c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionQualified)
+			if c == nil || string(c.Status) != want.status || c.Reason != want.why {
+				t.Errorf("Qualified is %+v, want %s/%s", c, want.status, want.why)
+			}
+			if len(b.Status.Gates) != 1 || b.Status.Answer == nil {
+				t.Errorf("gates %+v, answer %+v", b.Status.Gates, b.Status.Answer)
+			}
+		})
+	}
+}
