@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -16,22 +17,24 @@ import (
 // excludeNamespace has the default ResultStore take nothing of the lab's namespace.
 func (l *lab) excludeNamespace() {
 	l.t.Helper()
-	set := func(selector *metav1.LabelSelector) error {
+	set := func(ctx context.Context, selector *metav1.LabelSelector) error {
 		rs := &v1alpha1.ResultStore{}
-		if err := api.Get(l.ctx, client.ObjectKey{Name: "default"}, rs); err != nil {
+		if err := api.Get(ctx, client.ObjectKey{Name: "default"}, rs); err != nil {
 			return err
 		}
 		before := rs.DeepCopy()
 		rs.Spec.NamespaceSelector = selector
-		return api.Patch(l.ctx, rs, client.MergeFrom(before))
+		return api.Patch(ctx, rs, client.MergeFrom(before))
 	}
-	err := set(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+	err := set(l.ctx, &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
 		Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpNotIn, Values: []string{l.namespace},
 	}}})
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	l.t.Cleanup(func() { l.eventually("the default ResultStore takes everything again", func() error { return set(nil) }) })
+	l.t.Cleanup(func() {
+		l.eventually("the default ResultStore takes everything again", func() error { return set(context.Background(), nil) })
+	})
 }
 
 // Nothing but the chart is needed: the worker sends its results to the operator.
