@@ -63,9 +63,12 @@ func (r *Receiver) NeedLeaderElection() bool { return true }
 // Start listens until ctx ends. An error does not end the operator, whose other work does not
 // depend on the receiver.
 func (r *Receiver) Start(ctx context.Context) error {
-	for ctx.Err() == nil {
+	for {
 		err := r.run(ctx)
-		if err == nil || ctx.Err() != nil {
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // the operator ends, and so does what it was doing
+		}
+		if err == nil {
 			return nil
 		}
 		ctrl.LoggerFrom(ctx).Error(err, "cannot receive results of runs without a ResultStore; will try again")
@@ -74,14 +77,13 @@ func (r *Receiver) Start(ctx context.Context) error {
 		case <-time.After(10 * time.Second):
 		}
 	}
-	return nil
 }
 
 func (r *Receiver) run(ctx context.Context) error {
 	if err := r.sweep(ctx); err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", r.Address)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", r.Address)
 	if err != nil {
 		return err
 	}

@@ -191,7 +191,7 @@ func Names() []string {
 // Find returns the purpose of that name; if there is none, what to write instead.
 func Find(name string) (p Purpose, remedy string, ok bool) {
 	for _, p := range purposes {
-		if p.Name == strings.ToLower(name) {
+		if strings.EqualFold(p.Name, name) {
 			return p, "", true
 		}
 	}

@@ -199,11 +199,12 @@ func setEnded(w writer, run *v1alpha1.RunStatus, records []Record) {
 		stored, storedMessage = false, fmt.Sprintf("%d of %s are stored, but not the run's summary.json: %s",
 			run.TrialsStored, Count(run.TrialsPlanned, "trial"), failure.Message)
 	}
-	if !HasStore(run) {
+	switch {
+	case !HasStore(run):
 		w.unset(v1alpha1.ConditionResultsStored)
-	} else if stored {
+	case stored:
 		w.set(v1alpha1.ConditionResultsStored, metav1.ConditionTrue, reason.Finished, storedMessage)
-	} else {
+	default:
 		w.set(v1alpha1.ConditionResultsStored, metav1.ConditionFalse, reason.ResultsNotStored, storedMessage)
 	}
 	why, message := reason.Finished, fmt.Sprintf("measured %s of %s in %s", Count(run.TrialsStored, "trial"), Count(run.WorkersTotal, "worker"), runDuration(run))

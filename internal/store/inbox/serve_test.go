@@ -133,6 +133,7 @@ func TestAWorkerUploadsAndReads(t *testing.T) {
 func TestWhatAWorkerIsRefused(t *testing.T) {
 	change := func(f func(*trial.Grant)) func(*testing.T, *Inbox) error {
 		return func(t *testing.T, in *Inbox) error {
+			t.Helper()
 			g := grant(t, in, time.Hour)
 			f(&g)
 			return worker(t, g).Put(t.Context(), summaryOf, []byte("x"))
@@ -154,6 +155,7 @@ func TestWhatAWorkerIsRefused(t *testing.T) {
 			g.Uploads.Post.Expiration = time.Now().Add(24 * time.Hour).UTC().Format(time.RFC3339)
 		}), store.ErrDenied},
 		"a form of another operator": {func(t *testing.T, in *Inbox) error {
+			t.Helper()
 			other := newInbox(t, &shelf{})
 			other.Identity = func(context.Context) (Identity, error) {
 				identity := testIdentity(t)
@@ -166,19 +168,23 @@ func TestWhatAWorkerIsRefused(t *testing.T) {
 			return worker(t, g).Put(t.Context(), summaryOf, []byte("x"))
 		}, store.ErrDenied},
 		"a form that has expired": {func(t *testing.T, in *Inbox) error {
+			t.Helper()
 			return worker(t, grant(t, in, -time.Minute)).Put(t.Context(), summaryOf, []byte("x"))
 		}, store.ErrExpired},
 		"a URL that has expired": {func(t *testing.T, in *Inbox) error {
+			t.Helper()
 			_, err := worker(t, grant(t, in, -time.Minute)).Get(t.Context(), summaryOf)
 			return err
 		}, store.ErrExpired},
 		"reading another object than the URL's": {func(t *testing.T, in *Inbox) error {
+			t.Helper()
 			g := grant(t, in, time.Hour)
 			g.Get[summaryOf] = strings.Replace(g.Get[summaryOf], "summary.json", "other.json", 1)
 			_, err := worker(t, g).Get(t.Context(), summaryOf)
 			return err
 		}, store.ErrDenied},
 		"an object of a run that has ended": {func(t *testing.T, in *Inbox) error {
+			t.Helper()
 			g := grant(t, in, time.Hour)
 			if err := in.Drop(t.Context(), "lab", "b", ""); err != nil {
 				t.Fatal(err)
@@ -186,6 +192,7 @@ func TestWhatAWorkerIsRefused(t *testing.T) {
 			return worker(t, g).Put(t.Context(), trialsOf+"t1.json", []byte("x"))
 		}, store.ErrDenied},
 		"a summary again within a second": {func(t *testing.T, in *Inbox) error {
+			t.Helper()
 			w := worker(t, grant(t, in, time.Hour))
 			for _, body := range []string{"a", "b", "c"} {
 				if err := w.Put(t.Context(), summaryOf, []byte(body)); err != nil {
@@ -195,15 +202,18 @@ func TestWhatAWorkerIsRefused(t *testing.T) {
 			return nil
 		}, store.ErrUnreachable},
 		"an upload beside many": {func(t *testing.T, in *Inbox) error {
-			for in.uploads.begin("lab") {
-				defer in.uploads.end("lab")
+			t.Helper()
+			for range maxUploadsEach {
+				in.uploads.begin("lab")
 			}
 			return worker(t, grant(t, in, time.Hour)).Put(t.Context(), summaryOf, []byte("x"))
 		}, store.ErrUnreachable},
 		"more than can be held": {func(t *testing.T, in *Inbox) error {
+			t.Helper()
 			return worker(t, grant(t, in, time.Hour)).Put(t.Context(), summaryOf, noise(MaxObject+1))
 		}, store.ErrTooLarge},
 		"a server that it does not know": {func(t *testing.T, in *Inbox) error {
+			t.Helper()
 			g := grant(t, in, time.Hour)
 			g.CABundle = testIdentity(t).Certificate
 			return worker(t, g).Put(t.Context(), summaryOf, []byte("x"))
