@@ -56,7 +56,7 @@ func printList(w io.Writer, output string, items []v1alpha1.StorageBenchmark, si
 		return encode(w, output, document)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	columns := "NAME\tSTATUS\tTRIALS\tHEADLINE\tAGE"
+	columns := "NAME\tSTATUS\tANSWER\tTRIALS\tHEADLINE\tAGE"
 	if everywhere {
 		columns = "NAMESPACE\t" + columns
 	}
@@ -85,14 +85,17 @@ func encode(w io.Writer, output string, document any) error {
 }
 
 func listRow(b *v1alpha1.StorageBenchmark, wide, everywhere bool, now time.Time) string {
-	state, trials, location := "Pending", "", ""
+	state, answer, trials, location := "Pending", "", "", ""
 	if ready := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
 		state = ready.Reason
+	}
+	if b.Status.Answer != nil {
+		answer = b.Status.Answer.Answer
 	}
 	if run := b.Status.Run; run != nil {
 		trials, location = run.Progress, run.Location
 	}
-	row := fmt.Sprintf("%s\t%s\t%s\t%s\t%s", b.Name, state, trials, b.Status.Headline, duration.HumanDuration(now.Sub(b.CreationTimestamp.Time)))
+	row := fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", b.Name, state, answer, trials, b.Status.Headline, duration.HumanDuration(now.Sub(b.CreationTimestamp.Time)))
 	if everywhere {
 		row = b.Namespace + "\t" + row
 	}

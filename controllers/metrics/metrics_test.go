@@ -65,6 +65,10 @@ func measured(namespace, name string, minute int) v1alpha1.StorageBenchmark {
 		}},
 		Verdicts: []v1alpha1.VerdictSummary{{Name: "Throttled", Effect: "Qualifies"}, {Name: "Throttled", Effect: "Qualifies"}},
 	}}
+	gate := v1alpha1.GateStatus{Target: "fast", Node: "node-a", Workload: "oltp", Metric: "write.latency.p99", Limit: "at most 10ms", Outcome: "Missed"}
+	b.Status.Gates = []v1alpha1.GateStatus{gate, gate}
+	b.Status.Answer = &v1alpha1.AnswerStatus{Answer: "NotQualified"}
+	b.Status.Baseline = &v1alpha1.BaselineStatus{Outcome: "Regression"}
 	return b
 }
 
@@ -110,6 +114,15 @@ storagebench_result_low{benchmark="flush",metric="write.iops",namespace="lab",no
 # HELP storagebench_verdict 1 for each verdict on the numbers of a row: Invalidates, or Qualifies.
 # TYPE storagebench_verdict gauge
 storagebench_verdict{benchmark="flush",effect="Qualifies",namespace="lab",node="node-a",part="wal ?",target="fast",variant="",verdict="Throttled",workload="oltp"} 1
+# HELP storagebench_gate 1 for the outcome of each gate of a run that has ended: Met, Missed or Inconclusive.
+# TYPE storagebench_gate gauge
+storagebench_gate{benchmark="flush",limit="at most 10ms",metric="write.latency.p99",namespace="lab",node="node-a",outcome="Missed",part="",target="fast",variant="",workload="oltp"} 1
+# HELP storagebench_benchmark_answer 1 for what the last run of a benchmark answers: Qualified, NotQualified, Better, Worse, NoDifference, Inconclusive, Invalid or Measured.
+# TYPE storagebench_benchmark_answer gauge
+storagebench_benchmark_answer{answer="NotQualified",benchmark="flush",namespace="lab"} 1
+# HELP storagebench_baseline 1 for what the comparison of a benchmark's last run with its baseline shows: NoWorse, Regression or Inconclusive.
+# TYPE storagebench_baseline gauge
+storagebench_baseline{benchmark="flush",namespace="lab",outcome="Regression"} 1
 # HELP storagebench_trials_stored Trials of the present runs of all benchmarks that are stored.
 # TYPE storagebench_trials_stored gauge
 storagebench_trials_stored 6
@@ -119,7 +132,7 @@ storagebench_series_omitted 0
 `
 	err := testutil.CollectAndCompare(&Collector{Reader: cached{world: w}, Most: 100}, strings.NewReader(want),
 		"storagebench_benchmarks", "storagebench_node_restore", "storagebench_store_available", "storagebench_benchmark_state",
-		"storagebench_result", "storagebench_result_low", "storagebench_verdict", "storagebench_trials_stored", "storagebench_series_omitted")
+		"storagebench_result", "storagebench_result_low", "storagebench_verdict", "storagebench_gate", "storagebench_benchmark_answer", "storagebench_baseline", "storagebench_trials_stored", "storagebench_series_omitted")
 	if err != nil {
 		t.Error(err)
 	}

@@ -26,11 +26,14 @@ var (
 	descLow           = describe("storagebench_result_low", "Lower end of the 95 % interval of storagebench_result; absent below 6 trials.", append(slices.Clone(rowLabels), "metric")...)
 	descHigh          = describe("storagebench_result_high", "Upper end of the 95 % interval of storagebench_result; absent below 6 trials.", append(slices.Clone(rowLabels), "metric")...)
 	descVerdict       = describe("storagebench_verdict", "1 for each verdict on the numbers of a row: Invalidates, or Qualifies.", append(slices.Clone(rowLabels), "verdict", "effect")...)
+	descGate          = describe("storagebench_gate", "1 for the outcome of each gate of a run that has ended: Met, Missed or Inconclusive.", append(slices.Clone(rowLabels), "metric", "limit", "outcome")...)
+	descAnswer        = describe("storagebench_benchmark_answer", "1 for what the last run of a benchmark answers: Qualified, NotQualified, Better, Worse, NoDifference, Inconclusive, Invalid or Measured.", "namespace", "benchmark", "answer")
+	descBaseline      = describe("storagebench_baseline", "1 for what the comparison of a benchmark's last run with its baseline shows: NoWorse, Regression or Inconclusive.", "namespace", "benchmark", "outcome")
 	descOmitted       = describe("storagebench_series_omitted", "Series of benchmarks that the operator leaves out, as there are more than it reports.")
 
 	descriptions = []*prometheus.Desc{
 		descBenchmarks, descTrialsPlanned, descTrialsStored, descUnrestored, descStore, descState, descFinished,
-		descMedian, descLow, descHigh, descVerdict, descOmitted,
+		descMedian, descLow, descHigh, descVerdict, descGate, descAnswer, descBaseline, descOmitted,
 	}
 )
 
@@ -107,7 +110,7 @@ func latest(b *v1alpha1.StorageBenchmark) time.Time {
 
 // seriesOf is how many series benchmarkMetrics returns at most.
 func seriesOf(b *v1alpha1.StorageBenchmark) int {
-	n := 2
+	n := 4 + len(b.Status.Gates)
 	for i := range b.Status.Summary {
 		row := &b.Status.Summary[i]
 		n += len(row.Verdicts)
@@ -137,7 +140,21 @@ func benchmarkMetrics(b *v1alpha1.StorageBenchmark) []prometheus.Metric {
 	if run := b.Status.Run; run != nil && run.FinishedAt != nil {
 		out = append(out, gauge(descFinished, float64(run.FinishedAt.Unix()), b.Namespace, b.Name))
 	}
+	if a := b.Status.Answer; a != nil {
+		out = append(out, gauge(descAnswer, 1, b.Namespace, b.Name, a.Answer))
+	}
+	if a := b.Status.Baseline; a != nil {
+		out = append(out, gauge(descBaseline, 1, b.Namespace, b.Name, string(a.Outcome)))
+	}
 	seen := map[string]bool{}
+	for i := range b.Status.Gates {
+		g := &b.Status.Gates[i]
+		labels := []string{b.Namespace, b.Name, g.Target, g.Node, g.Workload, g.Part, g.Variant, g.Metric, g.Limit, g.Outcome}
+		if key := strings.Join(labels, "\x00"); !seen[key] {
+			seen[key] = true
+			out = append(out, gauge(descGate, 1, labels...))
+		}
+	}
 	for i := range b.Status.Summary {
 		row := &b.Status.Summary[i]
 		key := strings.Join([]string{row.Target, row.Node, row.Workload, row.Part, row.Variant}, "\x00")
