@@ -77,7 +77,7 @@ func TestBadInputIsNamedAndExitsWith2(t *testing.T) {
 		want []string // in the message
 	}{
 		"no arguments at all":     {args: []string{"run"}, want: []string{"--file is missing", "--help"}},
-		"an unknown command":      {args: []string{"measure"}, want: []string{`no command "measure"`, "use one of compare, "}},
+		"an unknown command":      {args: []string{"measure"}, want: []string{`no command "measure"`, "use one of cancel, compare, "}},
 		"a command misspelt":      {args: []string{"compaer"}, want: []string{`no command "compaer"`, "did you mean compare?"}},
 		"a flag misspelt":         {args: []string{"run", "--outptu", "json"}, want: []string{"--outptu", "did you mean --output?"}},
 		"a file too many":         {args: []string{"compare", "a", "b", "c"}, want: []string{"expected 2 arguments (FIRST and SECOND), got 3"}},
@@ -85,7 +85,7 @@ func TestBadInputIsNamedAndExitsWith2(t *testing.T) {
 		"a format misspelt":       {args: []string{"report", "-o", "cvs", "x"}, want: []string{`-o: there is no format "cvs"`, "did you mean csv? Choices: table, html,"}},
 		"a tool misspelt":         {args: []string{"import", "--tool", "boonie", "x"}, want: []string{`--tool: there is no importer for "boonie"`, "did you mean bonnie?"}},
 		"a word too many":         {args: []string{"run", "x"}, want: []string{"expected 0 arguments (only flags), got 1"}},
-		"no name to get":          {args: []string{"get"}, want: []string{"expected 1 argument (NAME), got 0", "--help"}},
+		"two names to get":        {args: []string{"get", "a", "b"}, want: []string{"expected one NAME or none, got 2", "--help"}},
 		"a worker without a plan": {args: []string{"worker"}, want: []string{"--plan is missing"}},
 		"a file that is missing":  {args: []string{"run", "-f", "/nonexistent.yaml"}, want: []string{"/nonexistent.yaml", "no such file"}},
 		"an unknown flag":         {file: header + "spec:\n" + target + fio, args: []string{"--fast"}, want: []string{"--fast", "--help"}},
