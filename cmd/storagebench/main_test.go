@@ -127,7 +127,7 @@ func TestBadInputIsNamedAndExitsWith2(t *testing.T) {
 			want: []string{"spec.workloads[w].fio.jobFile", "line 2", "exec_prerun"},
 		},
 		"a size with another unit": {
-			file: header + "spec:\n" + target + "  workloads: [{name: w, fio: {parameters: {rw: read, size: 1Gi}}}]\n",
+			file: header + "spec:\n" + target + "  workloads: [{name: w, fio: {parameters: {rw: read, size: 10GX}}}]\n",
 			want: []string{"spec.workloads[w].fio.parameters.size", "10GX"},
 		},
 		"a parameter that is a boolean": {
