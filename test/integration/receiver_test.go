@@ -9,6 +9,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -89,7 +90,7 @@ func TestABenchmarkWithoutAResultStoreHasItsAnswerInItsStatus(t *testing.T) {
 		l.end(job, pod, receipt)
 		l.eventually("the worker has ended", func() error {
 			err := api.Get(l.ctx, client.ObjectKeyFromObject(job), job)
-			if client.IgnoreNotFound(err) == nil && (err != nil || job.DeletionTimestamp != nil) {
+			if apierrors.IsNotFound(err) || err == nil && job.DeletionTimestamp != nil {
 				return nil
 			}
 			return errNotYet(err)

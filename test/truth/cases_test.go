@@ -241,7 +241,8 @@ func frozen(really bool) func(t *testing.T) world {
 			w.meanwhile = inTheMiddle(t, device, writesField, func() error {
 				err := exec.CommandContext(t.Context(), "fsfreeze", "--freeze", w.target).Run()
 				time.Sleep(1500 * time.Millisecond)
-				return errors.Join(err, exec.Command("fsfreeze", "--unfreeze", w.target).Run()) //nolint:noctx // also when the test is over
+				// Also when the test is over: a frozen file system cannot be unmounted.
+				return errors.Join(err, exec.CommandContext(context.WithoutCancel(t.Context()), "fsfreeze", "--unfreeze", w.target).Run())
 			})
 		}
 		return w
