@@ -170,7 +170,9 @@ func TestTheSchemaRefuses(t *testing.T) {
 		"a timeout beyond signed URLs":        {"results:", "timeout: 200h\n  results:", "between 10s and 144h"},
 		"a negative ttl":                      {"results:", "ttlAfterFinished: -1s\n  results:", "must not be negative"},
 		"a runID with a slash":                {"results:", "runID: ../other\n  results:", "spec.runID"},
-		"no result store":                     {"  results: {storeRef: {name: default}}\n", "", "spec.results"},
+		"results that name no store":          {"results: {storeRef: {name: default}}", "results: {}", "spec.results.storeRef"},
+		"a gate with two limits":              {"results:", "gates: [{workload: w, metric: read.iops, min: 1, max: 2}]\n  results:", "exactly one of max and min"},
+		"a gate without a limit":              {"results:", "gates: [{workload: w, metric: read.iops}]\n  results:", "exactly one of max and min"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := strings.Replace(minimal, c.old, c.new, 1)
