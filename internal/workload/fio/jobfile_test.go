@@ -167,7 +167,7 @@ func TestHostileOptionsAreRefused(t *testing.T) {
 		"mem=mmaphuge:/dev/hugepages/x", "mem=mmapshared:/etc/x",
 		"cgroup=/", "cgroup_weight=10", "cgroup_nodelete=1", "uid=0", "gid=0",
 		"aux-path=/etc", "client=host", "server", "remote-config=x", "daemonize=/x", "trigger=id", "trigger-file=/etc/x",
-		"buffer_pattern='/etc/shadow'", "verify_pattern='/etc/shadow'", "verify_pattern=\"a\"'/etc/shadow'", "buffer_pattern=%p", "verify_state_load=1",
+		"buffer_pattern='/etc/shadow'", "verify_pattern='/etc/shadow'", "verify_pattern=\"a\"'/etc/shadow'", "buffer_pattern=%p", "buffer_pattern=%o", "verify_state_load=1",
 		"size=${HOME}", "size=$HOME", "size=1g*$(id)", "bs=`id`", "bs=$(id)", "bs=${", "bs=${a b}", "rw=read$", "bs=4k`id`", "size=(1g+1g", "size=(1g;id)", "size=4k'", "rw=read\\", "size=((((((((((((((((((1))))))))))))))))))",
 		"numjobs=1025", "numjobs=0", "numjobs=-1", "iodepth=1000000", "nrfiles=1000000000", "bs=1g", "loops=99999999999", "verify_async=100000",
 		"fill_device=1", "kb_base=1000", "profile=act", "zonemode=zbd", "max_open_zones=1",

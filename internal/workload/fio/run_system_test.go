@@ -21,13 +21,13 @@ func TestFioAcceptsEveryAllowedOption(t *testing.T) {
 		"rw": "read write randread randwrite rw readwrite randrw trim randtrim trimwrite read:512k write:-8k randread:8", "flow": "-8",
 		"file_service_type": "random roundrobin sequential zipf:1.2 pareto:0.5 normal:10 random:4", "steadystate": "iops:5% bw_slope:0.3% iops_slope:100",
 		"random_distribution": "random zipf:1.2 pareto:0.5 normal:10 zoned:60/10:40/90 zipf:1.2:0.3 zoned_abs:95/1m:5/10m", "percentile_list": "1:50:99.9", "sync_file_range": "write wait_before,write:8",
-		"buffer_pattern": "0xdeadbeef 255 %o", "verify_pattern": "0xdeadbeef 255 %o", "write_bw_log": "x", "write_lat_log": "x", "write_iops_log": "x", "filesize": "4k 4k-64k", "offset": "0 4k", "startdelay": "1s 1-3", "fill": "",
+		"buffer_pattern": "0xdeadbeef 255", "verify_pattern": "0xdeadbeef 255 %o", "write_bw_log": "x", "write_lat_log": "x", "write_iops_log": "x", "filesize": "4k 4k-64k", "offset": "0 4k", "startdelay": "1s 1-3", "fill": "",
 		"size or percentage": "1m", "size": "4k", "range of sizes, as 4k-64k; up to three for read,write,trim": "4k-8k,4k-16k",
 		"sizes with percentages, as 4k/60:64k/40; up to three for read,write,trim": "4k/50:8k/50",
 		"CPU numbers, as 0-3,8": "0", "size; up to three for read,write,trim": "4k,8k",
 	}
 	needs := map[string]string{
-		"hipri": "ioengine=io_uring", "fixedbufs": "ioengine=io_uring", "registerfiles": "ioengine=io_uring", "nonvectored": "ioengine=io_uring",
+		"hipri": "ioengine=io_uring", "userspace_reap": "ioengine=libaio", "uncached": "ioengine=io_uring", "sqthread_poll": "ioengine=io_uring", "force_async": "ioengine=io_uring", "nowait": "ioengine=pvsync2", "fixedbufs": "ioengine=io_uring", "registerfiles": "ioengine=io_uring", "nonvectored": "ioengine=io_uring",
 		"time_based": "runtime=1", "cpus_allowed_policy": "cpus_allowed=0", "thinktime_spin": "thinktime=5", "thinktime_blocks": "thinktime=5",
 		"dedupe_percentage": "rw=write", "verify_backlog": "verify=md5", "exit_what": "exitall", "zonemode": "zonesize=1m", "verify_pattern": "verify=pattern",
 	}

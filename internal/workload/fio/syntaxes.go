@@ -251,12 +251,16 @@ func syncRange() syntax {
 	}}
 }
 
-// dataPattern is what blocks hold: numbers, text in double quotes, and %o for the offset. Text
+// dataPattern is what blocks hold: numbers, text in double quotes, and where fio takes it %o for the offset. Text
 // in single quotes is the name of a file to fio, which is not read. Canonical is one
 // hexadecimal number for each part, or %o.
-func dataPattern() syntax {
-	return syntax{name: "hexadecimal or decimal number, \"text\", or %o", check: func(v string) (string, error) {
-		bad := fmt.Errorf("%q is not a pattern of numbers like 0xdeadbeef, of text in double quotes, or %%o", clip(v))
+func dataPattern(offsets bool) syntax {
+	name, hint := `hexadecimal or decimal number, or "text"`, "a pattern of numbers like 0xdeadbeef, or of text in double quotes"
+	if offsets {
+		name, hint = name+", or %o", hint+", or %o"
+	}
+	return syntax{name: name, check: func(v string) (string, error) {
+		bad := fmt.Errorf("%q is not %s", clip(v), hint)
 		if len(v) > 512 || v == "" {
 			return "", bad
 		}
@@ -267,7 +271,7 @@ func dataPattern() syntax {
 			}
 			return "0x" + hex.EncodeToString([]byte(text)), nil
 		}
-		if v == "%o" {
+		if offsets && v == "%o" {
 			return v, nil
 		}
 		if digits, ok := strings.CutPrefix(strings.ToLower(v), "0x"); ok {
