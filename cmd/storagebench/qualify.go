@@ -142,16 +142,23 @@ func (q *qualification) run(ctx context.Context, stdout io.Writer, output string
 		Spec:       q.ask.Spec(),
 	}
 	if err := q.client.Create(ctx, b); err != nil {
+		if ctx.Err() != nil { // it may have been created all the same
+			return errors.Join(errors.New("stopped before the benchmark was seen to be created"), q.remove(ctx, b))
+		}
 		return notCreated(err, q.namespace)
 	}
 	ended, err := q.follow(ctx, b)
+	var left error
 	if !q.ask.Keep {
-		err = errors.Join(err, q.remove(ctx, b))
+		left = q.remove(ctx, b)
 	} else if err != nil {
 		fmt.Fprintf(q.progress, "kept: storagebench get %s -n %s\n", b.Name, b.Namespace)
 	}
 	if err != nil {
-		return err
+		return errors.Join(err, left)
+	}
+	if left != nil { // the answer is there all the same
+		fmt.Fprintln(q.progress, left)
 	}
 	return printAnswer(stdout, output, qualify.Of(q.ask, ended, plan.LimitOf))
 }

@@ -81,9 +81,8 @@ func settle(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self trial
 	if out.Failure == nil && !complete {
 		out.Failure = lost(self, receipt)
 	}
-	if out.Failure == nil {
-		out.Spared = int32(len(p.Trials) - summary.Needed(p))
-	}
+	// Also of a worker that failed elsewhere: what was not needed is not missing.
+	out.Spared = int32(len(p.Trials) - summary.Needed(p))
 	return out, nil
 }
 

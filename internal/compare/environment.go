@@ -66,7 +66,6 @@ func matchWorkers(first, second map[string]*result.Environment) [][2]*result.Env
 // is not among them.
 func facts(e *result.Environment) map[string]string {
 	f := map[string]string{
-		"node":          e.Hostname,
 		"kernel":        e.Kernel,
 		"architecture":  e.Architecture,
 		"CPU":           fmt.Sprintf("%s × %d", e.CPU.Model, e.CPU.Count),

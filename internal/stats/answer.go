@@ -50,7 +50,7 @@ func answerOfGates(s result.Summary, of map[result.GateOutcome]int) (answer, sen
 		return result.Invalid, sentence
 	case of[result.GateInconclusive] > 0:
 		return result.Inconclusive, sentence
-	case len(s.Failures) > 0:
+	case len(s.Failures) > 0 || s.Stored < s.Planned: // also of workers that have no document
 		return result.Inconclusive, sentence + "; but the run did not measure everything"
 	default:
 		return result.Qualified, sentence

@@ -94,7 +94,7 @@ func onTrials(w *result.WorkerSummary) func(trial.Gate, result.Row) result.Gate 
 }
 
 // onVolumes decides gates on the values of each volume.
-func onVolumes(byKey map[replicaKey][]replica) func(trial.Gate, result.Row) result.Gate {
+func onVolumes(p *trial.Plan, byKey map[replicaKey][]replica) func(trial.Gate, result.Row) result.Gate {
 	return func(g trial.Gate, row result.Row) result.Gate {
 		var perVolume [][]float64
 		bounds, n := 0, 0
@@ -108,7 +108,7 @@ func onVolumes(byKey map[replicaKey][]replica) func(trial.Gate, result.Row) resu
 			}
 			perVolume = append(perVolume, values)
 		}
-		if len(perVolume) == 1 {
+		if len(perVolume) == 1 && p.Volumes <= 1 {
 			return decideRow(g, row, perVolume[0], bounds)
 		}
 		return gateOf(g, row, DecideVolumeGate(perVolume, g.Limit, g.AtMost), n, bounds)

@@ -59,7 +59,7 @@ func (f *Fold) acrossVolumes() (rows []result.Row, all []compared) {
 	for _, worker := range f.plan.Workers {
 		if worker.Volume == 1 {
 			own := slices.DeleteFunc(slices.Clone(rows), func(r result.Row) bool { return r.Target != worker.Target || r.Node != worker.Node })
-			f.addGates(gates(f.plan, worker, own, onVolumes(byKey)))
+			f.addGates(gates(f.plan, worker, own, onVolumes(f.plan, byKey)))
 		}
 	}
 	for _, key := range keys {

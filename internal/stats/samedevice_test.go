@@ -25,7 +25,7 @@ func TestTwoTargetsOnOneDiskAreTold(t *testing.T) {
 		"below other layers":  {on("h", result.Layer{ID: "fs:/a", Below: []string{"sda"}}, disk("sda")), on("h", result.Layer{ID: "md0", Below: []string{"sdb", "sda"}}, disk("sda"), disk("sdb")), [2]string{"n", "n"}, true},
 		"two disks":           {on("h", disk("sda")), on("h", disk("sdb")), [2]string{"n", "n"}, false},
 		"two nodes":           {on("h", disk("sda")), on("i", disk("sda")), [2]string{"n", "m"}, false},
-		"two machines":        {on("h", disk("sda")), on("i", disk("sda")), [2]string{"n", "n"}, false},
+		"two Pods":            {on("pod-a", disk("sda")), on("pod-b", disk("sda")), [2]string{"n", "n"}, true},
 		"another by its name": {on("h", disk("sda")), on("h", result.Layer{ID: "sda", Kind: result.DiskLayer, Number: "8:16"}), [2]string{"n", "n"}, false},
 		"out of sight": {
 			on("h", result.Layer{ID: "file:/x", Kind: result.UnknownLayer}), on("h", result.Layer{ID: "file:/x", Kind: result.UnknownLayer}), [2]string{"n", "n"}, false,

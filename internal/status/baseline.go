@@ -30,7 +30,7 @@ func setBaseline(status *v1alpha1.StorageBenchmarkStatus, s result.Summary) {
 func qualifies(s result.Summary) bool {
 	unqualified := []string{result.NotQualified, result.Invalid, string(compare.Inconclusive)}
 	switch {
-	case len(s.Failures) > 0 || len(s.Rows) == 0:
+	case len(s.Failures) > 0 || len(s.Rows) == 0 || s.Stored < s.Planned:
 		return false
 	case s.Answer != nil && len(s.Gates) > 0 && slices.Contains(unqualified, s.Answer.Answer), s.Answer != nil && s.Answer.Answer == result.Invalid:
 		return false

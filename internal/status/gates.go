@@ -68,7 +68,8 @@ func setQualified(w writer, p Pass) {
 	switch {
 	case p.Gates == 0:
 		w.unset(v1alpha1.ConditionQualified)
-	case run == nil || run.FinishedAt == nil:
+	case run == nil || run.FinishedAt == nil || p.Outcome.Reason != "" && run.Generation != p.Generation:
+		// The answer that is there is of another spec, or there is none.
 		w.set(v1alpha1.ConditionQualified, metav1.ConditionUnknown, reason.Running, fmt.Sprintf("the run has not ended; it decides %s", Count(int32(p.Gates), "gate")))
 	case answer == nil:
 		w.set(v1alpha1.ConditionQualified, metav1.ConditionUnknown, reason.GatesNotDecided, "the run ended without a summary")

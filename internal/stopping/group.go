@@ -280,7 +280,7 @@ func (g *group) ofBlocks(r row, n int) float64 {
 				}
 				pairs = append(pairs, stats.Block{A: [2]float64(blocks[a][k]), B: [2]float64(blocks[b][k])})
 			}
-			if len(pairs) == 0 {
+			if len(pairs) < stats.MinBlocks { // there is no interval yet
 				return math.Inf(1)
 			}
 			widest = max(widest, stats.BlockHalfWidth(pairs))

@@ -107,8 +107,8 @@ func TestAComparisonEndsOnTheSpreadOfEqualTrials(t *testing.T) {
 		sigma, effect float64
 		want          int
 	}{
-		"quiet, no effect":       {0.005, 1, 12},
-		"quiet, a large effect":  {0.005, 2, 12},
+		"quiet, no effect":       {0.005, 1, 24}, // six blocks of four: fewer have no interval
+		"quiet, a large effect":  {0.005, 2, 24},
 		"noisy, a large effect":  {0.3, 5, 40},
 		"noisy, no effect":       {0.3, 1, 40},
 		"in between, any effect": {0.06, 1.5, 0},

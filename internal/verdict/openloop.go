@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"storagebench.io/storagebench/internal/report"
@@ -32,7 +33,7 @@ func overloaded(f *Facts) []result.Verdict {
 		if achieved == 0 {
 			achieved = f.value(op + ".rate")
 		}
-		out = append(out, result.Verdict{
+		v := result.Verdict{
 			Name: Overloaded, Effect: result.Invalidates, Operation: op,
 			Sentence: fmt.Sprintf("The storage did not keep up with the offered rate: %s of %s per second were done, and %.0f had not begun at the end. The rate is what it can do with so many outstanding; latencies depend on how long the trial was.", report.Number(achieved), report.Number(offered), backlog),
 			Settle:   "Offer a lower rate, or allow more outstanding operations (iodepth of fio, threads of filesync).",
@@ -41,7 +42,12 @@ func overloaded(f *Facts) []result.Verdict {
 				number{"achieved", result.PerSecond, achieved},
 				number{"backlog", result.Count, backlog},
 			),
-		})
+		}
+		out = append(out, v)
+		if op == "filesync" && slices.Contains(f.operations(), "wait") { // which is the backlog itself
+			v.Operation = "wait"
+			out = append(out, v)
+		}
 	}
 	return out
 }

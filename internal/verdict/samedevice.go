@@ -9,9 +9,10 @@ import (
 )
 
 // SharedDisks returns the disks that are at the bottom of two targets of one node, by name. What
-// is out of sight, or on another machine, is no disk of theirs.
+// is out of sight, or on another machine, is no disk of theirs. That the targets are of one node is
+// for the caller to know: in a Pod the hostname is the Pod's.
 func SharedDisks(a, b *result.Environment) []string {
-	if a == nil || b == nil || a.Hostname != b.Hostname {
+	if a == nil || b == nil {
 		return nil
 	}
 	var out []string

@@ -131,7 +131,9 @@ func (a *assembler) count() {
 	a.add(asm.R4, numOrigins, asm.R1)
 	a.emit(asm.LoadMem(asm.R5, asm.RFP, bytesAt, asm.DWord))
 	a.add(asm.R3, opBytes, asm.R5)
+	a.emit(asm.JGT.Imm(kept, FUA, "unmoved")) // a flush, a discard and zeroing move no data
 	a.add(asm.R4, numOrigins+1, asm.R5)
+	a.mark("unmoved")
 	a.emit(
 		asm.LoadMem(asm.R5, asm.RFP, seekAt, asm.DWord), asm.JEq.Imm(asm.R5, 0, "end"),
 		asm.LoadMem(asm.R2, asm.RFP, distanceAt, asm.DWord), asm.And.Imm(asm.R2, distances-1), asm.LSh.Imm(asm.R2, 3),

@@ -142,7 +142,7 @@ func describe(e *result.Environment) Place {
 		}
 		return report.Bytes(float64(v))
 	}
-	add("Node", e.Hostname)
+	add("Host", e.Hostname)
 	add("Kernel", strings.TrimSpace(e.Kernel+" "+e.Architecture))
 	if e.CPU.Count > 0 {
 		add("CPU", strings.TrimPrefix(fmt.Sprintf("%s, %d CPUs", e.CPU.Model, e.CPU.Count), ", "))
