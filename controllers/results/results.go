@@ -73,6 +73,12 @@ func (r *Results) Drop(ctx context.Context, namespace, name, keep string) error 
 	if r.Buckets.Inbox == nil {
 		return nil
 	}
+	// One that cannot be opened must not keep nodes and finalizers of those who never used it. When it
+	// opens, what is held of benchmarks that are gone is dropped.
+	if err := r.Buckets.Inbox.Check(ctx); err != nil {
+		ctrl.LoggerFrom(ctx).Info("cannot drop what the operator's own store may hold", "error", err.Error())
+		return nil
+	}
 	return r.Buckets.Inbox.Drop(ctx, namespace, name, keep)
 }
 

@@ -207,8 +207,10 @@ func (r *Results) Conclude(ctx context.Context, rs *v1alpha1.ResultStore, p *tri
 				Remedy: "split the benchmark: fewer nodes, workloads or variants in each", Err: err,
 			}
 		}
-		trials = append(trials, report.TrialsOf(summary, room))
-		room -= len(trials[len(trials)-1].Trials)
+		if !stores.IsInternal(rs) { // for the page, which is stored with the results
+			trials = append(trials, report.TrialsOf(summary, room))
+			room -= len(trials[len(trials)-1].Trials)
+		}
 	}
 	summary := fold.Finish(now)
 	if baseline != nil {

@@ -56,7 +56,7 @@ func NewSeries(worker trial.Worker, t result.TrialSummary, table *samples.Table)
 			continue
 		}
 		add := func(p panel, name, unit string, v float64) {
-			if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			if math.Abs(v) < 1e200 { // nor NaN; sums of such stay finite
 				l := line{p, name, unit}
 				if _, ok := s.points[l]; ok || len(s.points) < maxSeriesLines {
 					s.points[l] = append(s.points[l], point{at, v})

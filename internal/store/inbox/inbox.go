@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -220,6 +221,9 @@ func (in *Inbox) put(ctx context.Context, key string, body []byte, digest string
 	in.mu.Lock()
 	old, now := in.objects[key], in.Now()
 	switch {
+	case !own && in.objects[planKey(key)] == nil: // while the file was read
+		in.mu.Unlock()
+		return fmt.Errorf("store: put %s: %w: the run has ended", key, store.ErrDenied)
 	case old != nil && digest != "" && old.digest == digest && old.body != nil:
 		in.mu.Unlock()
 		return nil
@@ -240,7 +244,13 @@ func (in *Inbox) put(ctx context.Context, key string, body []byte, digest string
 	}
 	err := in.Backing.Save(ctx, key, body)
 	if err == nil {
-		return nil
+		in.mu.Lock()
+		_, held := in.objects[key]
+		in.mu.Unlock()
+		if held {
+			return nil
+		}
+		return in.Backing.Delete(ctx, key) // it was dropped meanwhile
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -292,34 +302,32 @@ func (in *Inbox) room(key string, size int, backed bool) error {
 	if all.number >= maxObjects || own.number >= maxObjectsEach {
 		return ErrFull
 	}
-	for own.bytes+size > maxTrialsEach {
-		dropped := in.dropOldest(namespace)
-		all.bytes, own.bytes = all.bytes-dropped, own.bytes-dropped
+	if need := own.bytes + size - maxTrialsEach; need > 0 {
+		all.bytes -= in.dropOldest(namespace, need)
 	}
-	for all.bytes+size > maxTrials {
-		all.bytes -= in.dropOldest("")
+	if need := all.bytes + size - maxTrials; need > 0 {
+		in.dropOldest("", need)
 	}
 	return nil
 }
 
-// dropOldest drops the body of the oldest object that is in memory only, of a namespace or of
-// any, and returns how large it was.
-func (in *Inbox) dropOldest(namespace string) int {
-	var oldest *object
+// dropOldest drops the bodies of objects that are in memory only, of a namespace or of any, the
+// oldest first, until need bytes are free. It returns how many are.
+func (in *Inbox) dropOldest(namespace string, need int) (freed int) {
+	var all []*object
 	for key, o := range in.objects {
-		if o.backed || o.body == nil || namespace != "" && namespaceOf(key) != namespace {
-			continue
-		}
-		if oldest == nil || o.number < oldest.number {
-			oldest = o
+		if !o.backed && o.body != nil && (namespace == "" || namespaceOf(key) == namespace) {
+			all = append(all, o)
 		}
 	}
-	if oldest == nil {
-		return MaxObject // the sums were wrong; whoever asks must not ask for ever
+	slices.SortFunc(all, func(a, b *object) int { return cmp.Compare(a.number, b.number) })
+	for _, o := range all {
+		if freed >= need {
+			break
+		}
+		freed, o.body = freed+len(o.body), nil
 	}
-	size := len(oldest.body)
-	oldest.body = nil
-	return size
+	return freed
 }
 
 // Get returns an object of at most result.MaxDocument bytes.
@@ -327,18 +335,22 @@ func (in *Inbox) Get(ctx context.Context, key string) ([]byte, error) {
 	return in.GetLimited(ctx, key, result.MaxDocument)
 }
 
+// compressed returns an object as it is held, or nil.
+func (in *Inbox) compressed(key string) []byte {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if o := in.objects[key]; o != nil {
+		return o.body
+	}
+	return nil
+}
+
 // GetLimited returns an object of at most limit bytes.
 func (in *Inbox) GetLimited(ctx context.Context, key string, limit int) ([]byte, error) {
 	if _, err := in.opened(ctx); err != nil {
 		return nil, err
 	}
-	in.mu.Lock()
-	o := in.objects[key]
-	var body []byte
-	if o != nil {
-		body = o.body
-	}
-	in.mu.Unlock()
+	body := in.compressed(key)
 	if body == nil {
 		return nil, fmt.Errorf("store: get %s: %w", key, store.ErrNotFound)
 	}

@@ -1,6 +1,8 @@
 package inbox
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -28,8 +30,10 @@ const (
 	// maxUploads and maxUploadsEach are how many uploads are read at a time, of all namespaces
 	// and of each.
 	maxUploads, maxUploadsEach = 8, 2
-	// maxConnections at a time.
-	maxConnections = 256
+	// maxConnections at a time, of all addresses and of each.
+	maxConnections, maxConnectionsEach = 256, 32
+	// unknownTime and knownTime are how long a form may take before and after it was checked.
+	unknownTime, knownTime = 10 * time.Second, 2 * time.Minute
 )
 
 // uploads counts those that are being read.
@@ -80,6 +84,8 @@ func (in *Inbox) Serve(ctx context.Context, listener net.Listener) error {
 		WriteTimeout:      2 * time.Minute,
 		IdleTimeout:       10 * time.Second,
 		MaxHeaderBytes:    16 << 10,
+		// No HTTP/2, in which one connection is many requests.
+		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 	}
 	// In a local variable, so that the goroutine ends with Serve.
 	ended := make(chan struct{})
@@ -91,27 +97,59 @@ func (in *Inbox) Serve(ctx context.Context, listener net.Listener) error {
 		case <-ended:
 		}
 	}()
-	err = server.ServeTLS(&limited{Listener: listener, free: make(chan struct{}, maxConnections)}, "", "")
+	err = server.ServeTLS(&limited{Listener: listener, free: make(chan struct{}, maxConnections), of: map[string]int{}}, "", "")
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
 	return err
 }
 
-// limited is a listener with at most so many connections as free has room for.
+// limited is a listener with at most so many connections as free has room for, and of each address
+// maxConnectionsEach.
 type limited struct {
 	net.Listener
 	free chan struct{}
+
+	mu sync.Mutex
+	of map[string]int
 }
 
 func (l *limited) Accept() (net.Conn, error) {
-	l.free <- struct{}{}
-	c, err := l.Listener.Accept()
-	if err != nil {
+	for {
+		l.free <- struct{}{}
+		c, err := l.Listener.Accept()
+		if err != nil {
+			<-l.free
+			return nil, err
+		}
+		address := c.RemoteAddr().String()
+		if host, _, err := net.SplitHostPort(address); err == nil {
+			address = host
+		}
+		if l.begin(address) {
+			return &counted{Conn: c, done: sync.OnceFunc(func() { l.end(address); <-l.free })}, nil
+		}
+		_ = c.Close()
 		<-l.free
-		return nil, err
 	}
-	return &counted{Conn: c, done: sync.OnceFunc(func() { <-l.free })}, nil
+}
+
+func (l *limited) begin(address string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.of[address] >= maxConnectionsEach {
+		return false
+	}
+	l.of[address]++
+	return true
+}
+
+func (l *limited) end(address string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.of[address]--; l.of[address] == 0 {
+		delete(l.of, address)
+	}
 }
 
 type counted struct {
@@ -149,18 +187,44 @@ func (in *Inbox) send(identity *Identity, w http.ResponseWriter, r *http.Request
 	if err != nil {
 		return err
 	}
-	body, err := in.GetLimited(r.Context(), key, result.MaxDocument)
+	small := in.compressed(key)
+	if small == nil {
+		return fmt.Errorf("store: get %s: %w", key, store.ErrNotFound)
+	}
+	body, err := gzip.NewReader(bytes.NewReader(small))
 	if err != nil {
-		return err
+		return fmt.Errorf("store: get %s: %w", key, err)
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	_, _ = w.Write(body) // if the worker has gone, it asks again
+	// Never whole in memory: a few bytes can be many, and whoever reads can be slow.
+	if _, err := io.Copy(w, io.LimitReader(body, result.MaxDocument)); err != nil {
+		panic(http.ErrAbortHandler) // what is cut off must not look whole; the worker asks again
+	}
 	return nil
+}
+
+// allowance lets no more than left bytes be read. More is allowed when a form has been checked.
+type allowance struct {
+	io.ReadCloser
+	left int
+}
+
+func (a *allowance) Read(p []byte) (int, error) {
+	if a.left <= 0 && len(p) > 0 {
+		return 0, store.ErrTooLarge
+	}
+	n, err := a.ReadCloser.Read(p[:min(len(p), a.left)])
+	a.left -= n
+	return n, err
 }
 
 // receive reads a form: its fields first, which are checked, and then its file.
 func (in *Inbox) receive(identity *Identity, w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, result.MaxDocument+maxFields*maxField)
+	// Before its fields are checked, a request may be anybody's: it gets little room and time.
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(unknownTime)) // a test's recorder has none
+	body := &allowance{r.Body, maxFields * maxField}
+	r.Body = body
 	reader, err := r.MultipartReader()
 	if err != nil {
 		return fmt.Errorf("%w: the request is not a form", store.ErrDenied)
@@ -172,7 +236,10 @@ func (in *Inbox) receive(identity *Identity, w http.ResponseWriter, r *http.Requ
 			return fmt.Errorf("%w: the form cannot be read, or has no file", store.ErrDenied)
 		}
 		if part.FormName() == "file" {
-			return in.take(r.Context(), identity, fields, part)
+			return in.take(r.Context(), identity, fields, part, func(limit int) {
+				body.left = limit + maxFields*maxField
+				_ = control.SetReadDeadline(time.Now().Add(knownTime))
+			})
 		}
 		value, err := store.ReadLimited(part, maxField)
 		if err != nil {
@@ -183,8 +250,8 @@ func (in *Inbox) receive(identity *Identity, w http.ResponseWriter, r *http.Requ
 	return fmt.Errorf("%w: the form has too many fields", store.ErrDenied)
 }
 
-// take reads and stores the file of a form.
-func (in *Inbox) take(ctx context.Context, identity *Identity, fields map[string]string, file *multipart.Part) error {
+// take reads and stores the file of a form. It allows as much to be read as the form does.
+func (in *Inbox) take(ctx context.Context, identity *Identity, fields map[string]string, file *multipart.Part, allow func(limit int)) error {
 	key, limit, err := in.checkForm(identity, fields)
 	if err != nil {
 		return err
@@ -199,6 +266,7 @@ func (in *Inbox) take(ctx context.Context, identity *Identity, fields map[string
 		return fmt.Errorf("%w: too many uploads at a time", store.ErrUnreachable)
 	}
 	defer in.uploads.end(namespaceOf(key))
+	allow(limit)
 	counter := &counting{r: file, limit: limit, hash: sha256.New()}
 	var small []byte
 	if classOf(key) == unkept {

@@ -12,6 +12,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -328,3 +329,70 @@ type recorder struct {
 func (r *recorder) Header() http.Header         { return r.header }
 func (r *recorder) WriteHeader(status int)      { r.status = status }
 func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
+
+// Headers of a part are read before anything of the form can be checked.
+func TestAFormOfNobodyIsReadNoFurtherThanItsFields(t *testing.T) {
+	in := newInbox(t, &shelf{})
+	body := &endless{head: "--b\r\nContent-Disposition: form-data; name=\"x\"\r\nX-Long: "}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", body)
+	r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
+	w := httptest.NewRecorder()
+	in.ServeHTTP(w, r)
+	if w.Code != http.StatusForbidden {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+	if body.read > maxFields*maxField {
+		t.Errorf("%d bytes were read of a request that nobody has signed", body.read)
+	}
+}
+
+// endless is a head and then one letter for ever.
+type endless struct {
+	head string
+	read int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	n := copy(p, e.head)
+	e.head = e.head[n:]
+	for i := n; i < len(p); i++ {
+		p[i] = 'x'
+	}
+	e.read += len(p)
+	return len(p), nil
+}
+
+// A file takes a while to be read, and the run can end meanwhile.
+func TestAnUploadThatEndsAfterItsRunStaysNowhere(t *testing.T) {
+	s := &shelf{}
+	in := newInbox(t, s)
+	begun(t, in)
+	if err := in.Drop(t.Context(), "lab", "b", ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"lab/b/g1/workers/w.n/summary.json", "lab/b/g1/workers/w.n/trials/t1.json"} {
+		if err := in.put(t.Context(), key, []byte("x"), "", false); !errors.Is(err, store.ErrDenied) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	if keys, err := in.List(t.Context(), ""); err != nil || len(keys) > 0 {
+		t.Errorf("%v are left: %v", keys, err)
+	}
+}
+
+// One address must not take all connections.
+func TestConnectionsOfOneAddressAreBounded(t *testing.T) {
+	l := &limited{of: map[string]int{}}
+	for range maxConnectionsEach {
+		if !l.begin("10.0.0.1") {
+			t.Fatal("a connection is refused too early")
+		}
+	}
+	if l.begin("10.0.0.1") || !l.begin("10.0.0.2") {
+		t.Error("each address has its own share")
+	}
+	l.end("10.0.0.1")
+	if !l.begin("10.0.0.1") {
+		t.Error("a connection that has ended still counts")
+	}
+}

@@ -30,6 +30,8 @@ type commandLine struct {
 	problems []*lineError
 	assigned map[string]string
 	used     map[string]bool
+	// included and read are those of all job files together.
+	included, read int
 }
 
 func parseCommandLine(text string, includes map[string]string, known catalogue) *commandLine {
@@ -158,8 +160,9 @@ func (c *commandLine) file(w word) {
 	}
 	c.used[name] = true
 	p := newParser(c.includes)
-	p.used = c.used
+	p.used, p.included, p.read = c.used, c.included, c.read
 	p.text(text, name, 0)
+	c.included, c.read = p.included, p.read
 	c.problems = append(c.problems, p.problems...)
 	if c.sections = append(c.sections, p.sections...); len(c.sections) > maxSections {
 		c.sections = c.sections[:maxSections]

@@ -12,6 +12,7 @@ const (
 	maxSections = 256
 	maxOptions  = 256 // of one section
 	maxIncludes = 64
+	maxRead     = 2 << 20 // with files as often as they are included
 	maxNested   = 4
 	// maxProblems is how many problems are noted: they are for people.
 	maxProblems = 100
@@ -72,7 +73,9 @@ type parser struct {
 	sections []section
 	problems []*lineError
 	included int
-	used     map[string]bool
+	// read is how many bytes were read, with files as often as they are included.
+	read int
+	used map[string]bool
 }
 
 func newParser(includes map[string]string) *parser {
@@ -104,6 +107,10 @@ func (p *parser) problem(at place, message, remedy string) {
 // text reads the lines of a file, or of one that is included.
 func (p *parser) text(text, file string, depth int) {
 	at := place{file: file}
+	if p.read += len(text); p.read > maxRead {
+		p.problem(at, fmt.Sprintf("more than %d bytes are read, with what is included", maxRead), "include fewer files")
+		return
+	}
 	for raw := range strings.SplitSeq(text, "\n") {
 		at.line++
 		line := raw

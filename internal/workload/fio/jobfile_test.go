@@ -354,6 +354,18 @@ func TestDefaultsOfParameters(t *testing.T) {
 	}
 }
 
+// Every job file of a command line can include others, so that a short one would read much.
+func TestWhatACommandLineReadsIsBounded(t *testing.T) {
+	c := config{
+		CommandLine: "fio " + strings.Repeat("j ", 340),
+		Include:     map[string]string{"j": "[a]\n" + strings.Repeat("include b\n", maxIncludes), "b": strings.Repeat("\n", 8<<10)},
+	}
+	f := failure(t, check(t, c, trial.Filesystem))
+	if !strings.Contains(f.Message, "are read") && !strings.Contains(f.Message, "files are included") {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestLimitsOfTheText(t *testing.T) {
 	for name, text := range map[string]string{
 		"too long":          "[a]\n" + strings.Repeat("#", maxText),
