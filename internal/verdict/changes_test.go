@@ -1,8 +1,6 @@
 package verdict
 
 import (
-	"math"
-
 	"storagebench.io/storagebench/internal/histogram"
 	"storagebench.io/storagebench/internal/result"
 )
@@ -157,9 +155,9 @@ func waiting(ofLatency, share float64) func(*Facts) {
 				f.set(op+".latency.mean", 2e-3, op+".iops", 500.0)
 			}
 		}
-		latency := math.Inf(1)
+		latency := 0.0
 		for _, op := range f.operations() {
-			latency = min(latency, f.value(op+".latency.mean"))
+			latency = max(latency, f.value(op+".latency.mean"))
 		}
 		f.set("engine.cpu.wait.mean", ofLatency*latency, "engine.cpu.wait.share", share)
 	}

@@ -128,7 +128,8 @@ func cpuBound(f *Facts) []result.Verdict {
 }
 
 // waitsForCPU: somebody else computes where the workload's threads are to run. How long a thread
-// waits for a CPU each time is part of what the I/O takes that it waits for.
+// waits for a CPU each time is part of what the operation takes for which it sleeps. That is the
+// slowest one: between two syncs, a thread writes to memory without sleeping.
 func (f *Facts) waitsForCPU() []result.Verdict {
 	wait, share := f.value("engine.cpu.wait.mean"), f.value("engine.cpu.wait.share")
 	if wait < briefWait || share <= 0.1 || f.value("cpu.throttled") > 0.01 {
@@ -136,9 +137,7 @@ func (f *Facts) waitsForCPU() []result.Verdict {
 	}
 	latency := 0.0
 	for _, op := range f.operations() {
-		if l := f.value(op + ".latency.mean"); l > 0 && (latency == 0 || l < latency) {
-			latency = l
-		}
+		latency = max(latency, f.value(op+".latency.mean"))
 	}
 	if latency == 0 {
 		return nil
@@ -152,7 +151,7 @@ func (f *Facts) waitsForCPU() []result.Verdict {
 	}
 	return []result.Verdict{{
 		Name: CPUBound, Effect: e, Settle: "Measure where no other program computes, or give the worker CPUs of its own.",
-		Sentence: fmt.Sprintf("Each time that a thread of the workload could go on, it waited %.2f ms for a CPU; its operations took %.2f ms on average.", wait*1e3, latency*1e3),
+		Sentence: fmt.Sprintf("Each time that a thread of the workload could go on, it waited %.2f ms for a CPU; its slowest operation took %.2f ms on average.", wait*1e3, latency*1e3),
 		Evidence: evidence(
 			number{"wait", result.Seconds, wait},
 			number{"wait.share", result.Ratio, share},

@@ -16,6 +16,9 @@ const (
 	// roundsRange and roundsSlope are what the means of the rounds may differ, and a line through them
 	// may move, as shares of their mean.
 	roundsRange, roundsSlope = 0.2, 0.1
+	// shortestRound is how long a round is at least, in seconds. In less, what a machine does
+	// besides, such as ending what came before, is a large share.
+	shortestRound = 1
 	// fewest is how many intervals tell anything about a change.
 	fewest = 10
 	// most is how many values are tested: those of longer trials are means of several intervals.
@@ -101,7 +104,7 @@ func (s series) stalled() (v result.Verdict, ok bool) {
 
 // changed finds a drift or a step that is large enough to matter, and that chance does not explain.
 func (s series) changed() (v result.Verdict, ok bool) {
-	if len(s.rates) < fewest {
+	if len(s.rates) < fewest || s.span() < 0.99*rounds*shortestRound { // the edges are left out
 		return v, false
 	}
 	width, drift := window(s.rates)

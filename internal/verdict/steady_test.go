@@ -177,6 +177,7 @@ func TestWorkloadsThatChangeThemselvesAreNotJudged(t *testing.T) {
 		}), false},
 		"no samples":   {reads(oneJob), false},
 		"few samples":  {reads(oneJob, went("read", 9, 1, step(func(int) float64 { return 1000 }, 5, 3))), false},
+		"two seconds":  {reads(oneJob, went("read", 20, 0.1, step(func(int) float64 { return 1000 }, 5, 3))), false},
 		"another's":    {reads(oneJob, went("write", 40, 1, step(func(int) float64 { return 1000 }, 20, 3))), false},
 		"steady zeros": {reads(oneJob, went("read", 40, 1, func(int) float64 { return 0 })), false},
 	} {

@@ -181,6 +181,11 @@ var pairs = map[string]pair{
 			"threads of the kernel": setting("engine.cpu.wait.mean", 45e-6, "engine.cpu.wait.share", 0.6),
 			"now and then":          waiting(0.6, 0.09),
 			"next to a slow disk":   waiting(0.09, 0.5),
+			// It sleeps for syncs, and not for the writes to memory between them.
+			"writes to memory between syncs": both(waiting(0.09, 0.5), func(f *Facts) {
+				f.Measurement.Operations = append(f.Measurement.Operations, "sync")
+				f.set("sync.latency.mean", 20*f.value("engine.cpu.wait.mean"))
+			}),
 		},
 	},
 	"a rate that falls to a third": {
