@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // Run runs a program and returns its output. The test fails if the program does.
@@ -144,10 +145,23 @@ func requireRoot(t *testing.T) {
 	}
 }
 
+// cleanUp runs a command that undoes something. A process that was killed can still hold what it used, so it is
+// tried again for a while.
 func cleanUp(t *testing.T, argv ...string) {
 	t.Helper()
 	// The test's own context has ended.
-	if out, err := exec.CommandContext(context.Background(), argv[0], argv[1:]...).CombinedOutput(); err != nil {
-		t.Errorf("%s: %v\n%s", fmt.Sprint(argv), err, out)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for {
+		out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput()
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Errorf("%s: %v\n%s", fmt.Sprint(argv), err, out)
+			return
+		case <-time.After(200 * time.Millisecond):
+		}
 	}
 }
