@@ -3,22 +3,27 @@
 // each test as it ends. Tests that run side by side do not mix: what one prints comes out
 // in one piece.
 //
-// With -times FILE it adds a line "SECONDS<tab>PACKAGE TEST" for each test to the file.
+// With -times FILE it adds a line "SECONDS<tab>PACKAGE TEST" for each test to the file. With
+// -failures FILE it writes the names of the tests that failed to the file, a line each, and
+// none if something failed that is not a test's.
 package main
 
 import (
 	"bufio"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
 func main() {
 	verbose := flag.Bool("v", false, "print a line for each test as it ends, and what failed at once")
 	times := flag.String("times", "", "`file` to which the time of each test is added")
+	failures := flag.String("failures", "", "`file` to which the names of the tests that failed are written")
 	flag.Parse()
-	failed, err := run(os.Stdin, os.Stdout, *verbose, *times)
+	failed, err := run(os.Stdin, os.Stdout, *verbose, *times, *failures)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "test-output:", err)
 	}
@@ -27,7 +32,7 @@ func main() {
 	}
 }
 
-func run(in io.Reader, out io.Writer, verbose bool, times string) (failed bool, err error) {
+func run(in io.Reader, out io.Writer, verbose bool, times, failures string) (failed bool, err error) {
 	r := newReport(out, verbose)
 	lines := bufio.NewReader(in)
 	for {
@@ -43,17 +48,32 @@ func run(in io.Reader, out io.Writer, verbose bool, times string) (failed bool, 
 		}
 	}
 	r.end()
-	if times == "" {
-		return r.failed, nil
-	}
-	f, err := os.OpenFile(times, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
-	if err != nil {
-		return r.failed, err
-	}
-	for _, t := range r.times {
-		if _, err := fmt.Fprintf(f, "%.2f\t%s %s\n", t.seconds, t.pkg, t.test); err != nil {
+	if times != "" {
+		if err := addTimes(times, r.times); err != nil {
 			return r.failed, err
 		}
 	}
-	return r.failed, f.Close()
+	if failures == "" {
+		return r.failed, nil
+	}
+	var names strings.Builder
+	for _, k := range r.failures {
+		if !r.unexplained {
+			fmt.Fprintln(&names, k.test)
+		}
+	}
+	return r.failed, os.WriteFile(failures, []byte(names.String()), 0o644)
+}
+
+func addTimes(file string, times []timed) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	for _, t := range times {
+		if _, err := fmt.Fprintf(f, "%.2f\t%s %s\n", t.seconds, t.pkg, t.test); err != nil {
+			return errors.Join(err, f.Close())
+		}
+	}
+	return f.Close()
 }

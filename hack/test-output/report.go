@@ -28,6 +28,10 @@ type report struct {
 	verbose bool
 	failed  bool
 	times   []timed
+	// failures are the tests that failed, and unexplained is whether something else did: what
+	// does not build, a panic, a test that never ended. Running the tests again explains nothing then.
+	failures    []key
+	unexplained bool
 	// printed by a test that has not ended, with its subtests, or, without a test's
 	// name, by a package outside of tests.
 	printed map[key]*strings.Builder
@@ -47,7 +51,7 @@ func (r *report) line(line []byte) {
 	case "build-output":
 		fmt.Fprint(r.out, e.Output)
 	case "build-fail":
-		r.failed = true
+		r.failed, r.unexplained = true, true
 	case "output":
 		r.output(e)
 	case "pass", "fail", "skip":
@@ -98,6 +102,7 @@ func (r *report) testEnds(e event) {
 	r.times = append(r.times, timed{e.Elapsed, e.Package, e.Test})
 	text := r.take(key{e.Package, e.Test})
 	if e.Action == "fail" {
+		r.failures = append(r.failures, key{e.Package, e.Test})
 		fmt.Fprint(r.out, text)
 	}
 	if r.verbose {
@@ -110,9 +115,13 @@ func (r *report) packageEnds(e event) {
 	switch e.Action {
 	case "fail":
 		r.failed = true
+		if !slices.ContainsFunc(r.failures, func(k key) bool { return k.pkg == e.Package }) {
+			r.unexplained = true
+		}
 		// What was running when it ended has not ended: a panic, or a timeout.
 		for _, k := range slices.SortedFunc(maps.Keys(r.printed), func(a, b key) int { return strings.Compare(a.test, b.test) }) {
 			if k.pkg == e.Package {
+				r.unexplained = r.unexplained || k.test != ""
 				fmt.Fprint(r.out, r.take(k))
 			}
 		}
@@ -126,7 +135,7 @@ func (r *report) packageEnds(e event) {
 // end shows what is left of tests that never ended: go itself was killed.
 func (r *report) end() {
 	for k := range r.printed {
-		r.failed = true
+		r.failed, r.unexplained = true, true
 		fmt.Fprintf(r.out, "%sFAIL %s %s did not end\n", r.take(k), k.pkg, k.test)
 	}
 }

@@ -65,7 +65,7 @@ func TestReport(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			failed, err := run(strings.NewReader(c.in), &out, c.verbose, "")
+			failed, err := run(strings.NewReader(c.in), &out, c.verbose, "", "")
 			if err != nil || failed != c.fails {
 				t.Errorf("failed is %v, %v", failed, err)
 			}
@@ -83,12 +83,36 @@ func TestTimesAreAdded(t *testing.T) {
 		`{"Action":"pass","Package":"p","Test":"TestB/sub","Elapsed":9}`,
 		`{"Action":"fail","Package":"q","Test":"TestC","Elapsed":0.25}`,
 	} {
-		if _, err := run(strings.NewReader(in), &strings.Builder{}, false, file); err != nil {
+		if _, err := run(strings.NewReader(in), &strings.Builder{}, false, file, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got, err := os.ReadFile(file)
 	if want := "1.50\tp TestA\n0.25\tq TestC\n"; err != nil || string(got) != want {
 		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+}
+
+func TestFailuresAreNamed(t *testing.T) {
+	const aFails = `{"Action":"fail","Package":"p","Test":"TestA/sub"}
+{"Action":"fail","Package":"p","Test":"TestA"}
+{"Action":"pass","Package":"p","Test":"TestB"}
+`
+	for name, c := range map[string]struct{ in, want string }{
+		"a test":         {in: aFails + `{"Action":"fail","Package":"p"}`, want: "TestA\n"},
+		"none":           {in: `{"Action":"pass","Package":"p"}`},
+		"a panic beside": {in: aFails + `{"Action":"output","Package":"p","Test":"TestC","Output":"panic\n"}` + "\n" + `{"Action":"fail","Package":"p"}`},
+		"another package that fails without a test": {in: aFails + `{"Action":"fail","Package":"p"}` + "\n" + `{"Action":"fail","Package":"q"}`},
+		"what does not build":                       {in: aFails + `{"Action":"build-fail","ImportPath":"q"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "failures")
+			if _, err := run(strings.NewReader(c.in), &strings.Builder{}, false, "", file); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := os.ReadFile(file); err != nil || string(got) != c.want {
+				t.Errorf("%q, %v, want %q", got, err, c.want)
+			}
+		})
 	}
 }
