@@ -19,8 +19,9 @@ func newCancelCommand() *cobra.Command {
 	f := clusterFlags{}
 	timeout := 2 * time.Minute
 	cmd := &cobra.Command{
-		Use:   "cancel NAME",
-		Short: "Stop a StorageBenchmark in the cluster, and keep what it has stored",
+		Use:               "cancel NAME",
+		ValidArgsFunction: f.completeNames,
+		Short:             "Stop a StorageBenchmark in the cluster, and keep what it has stored",
 		Long: `Stop the run of a StorageBenchmark: sets spec.suspend, and waits until its Jobs and volumes
 are gone and the settings of its nodes are restored. Stored trials are kept; setting
 spec.suspend to false continues after the last of them.

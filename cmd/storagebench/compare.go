@@ -51,6 +51,7 @@ Exit codes: 0 no worse, 1 failed, 2 bad input, 3 regression, 4 inconclusive.`,
 	}
 	cmd.Flags().StringVar(&limit, "max-regression", "5%", "worst acceptable change, in percent")
 	cmd.Flags().StringVarP(&output, "output", "o", "table", "output format: table or json")
+	completeOutput(cmd, "table", "json")
 	return cmd
 }
 
@@ -70,7 +71,7 @@ func compareFiles(ctx context.Context, first, second string, worst float64, outp
 	if output == "json" {
 		err = printJSON(stdout, c)
 	} else {
-		err = c.Table(stdout)
+		err = c.Table(coloured(stdout))
 	}
 	if err != nil {
 		return err

@@ -28,7 +28,9 @@ On a machine that keeps its power, run "witness". On the machine under test, run
 cut its power while it writes. When it has started again, run "verify" there with the witness's
 log. Repeat that: "summary" says what several cuts show together.
 
-docs/how-to/cut-the-power.md explains how, and what can mislead.`,
+docs/how-to/cut-the-power.md explains how, and what can mislead.
+
+Exit codes: 0 done, 2 bad input; each step has its own.`,
 		Example: `  # 1. on another machine
   storagebench flushcheck witness --listen :7007 -o cut-1.log
 
@@ -59,6 +61,8 @@ PATH is a new file, or a block device, whose data is lost (--overwrite). It retu
 something fails, or when all records are written before the power is cut.
 
 Exit codes: 1 failed, 2 bad input.`,
+		Example: `  # then pull the plug of this machine
+  storagebench flushcheck record --witness other:7007 /mnt/disk/records`,
 		Args: arguments(1, "PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := required(cmd, "witness"); err != nil {
@@ -99,7 +103,8 @@ the connection ends, or when nothing has come for the time of --silence.
 Anybody who can reach the address can be that connection: use a network of your own.
 
 Exit codes: 0 done, 1 failed, 2 bad input.`,
-		Args: noArguments,
+		Example: `  storagebench flushcheck witness --listen :7007 -o cut-1.log`,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := required(cmd, "listen", "output"); err != nil {
 				return err
@@ -147,7 +152,8 @@ log.
 
 Exit codes: 0 nothing is lost, 1 failed, 2 bad input, 3 acknowledged records are lost, 4 the cut
 shows nothing.`,
-		Args: arguments(1, "PATH"),
+		Example: `  storagebench flushcheck verify --log cut-1.log -o cut-1.json /mnt/disk/records`,
+		Args:    arguments(1, "PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := required(cmd, "log"); err != nil {
 				return err
@@ -216,6 +222,7 @@ func newFlushcheckSummary() *cobra.Command {
 
 Exit codes: 0 no cut lost anything, 1 failed, 2 bad input, 3 a cut lost acknowledged records, 4
 the cuts show nothing.`,
+		Example: `  storagebench flushcheck summary cut-*.json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(errors.New("expected at least 1 argument (FILE), got 0"))

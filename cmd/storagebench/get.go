@@ -39,8 +39,9 @@ func newGetCommand() *cobra.Command {
 	f := clusterFlags{}
 	output, everywhere := "table", false
 	cmd := &cobra.Command{
-		Use:   "get [NAME]",
-		Short: "Print what StorageBenchmarks in the cluster have measured",
+		Use:               "get [NAME]",
+		ValidArgsFunction: f.completeNames,
+		Short:             "Print what StorageBenchmarks in the cluster have measured",
 		Long: `Print a StorageBenchmark's state and the table of its status.summary; without a NAME, a line
 for each of the namespace.
 
@@ -90,6 +91,7 @@ Exit codes: 0 it measured everything or is still running, 1 it failed or cannot 
 	}
 	f.register(cmd)
 	cmd.Flags().StringVarP(&output, "output", "o", output, "table, wide, name, json or yaml")
+	completeOutput(cmd, listFormats...)
 	cmd.Flags().BoolVarP(&everywhere, "all-namespaces", "A", false, "list the StorageBenchmarks of all namespaces")
 	return cmd
 }
@@ -98,10 +100,12 @@ func newWatchCommand() *cobra.Command {
 	f := clusterFlags{}
 	timeout := time.Duration(0)
 	cmd := &cobra.Command{
-		Use:   "watch NAME",
-		Short: "Follow a StorageBenchmark in the cluster until it ends, then print its table",
-		Long: `Follow a StorageBenchmark until its run ends: a line on stderr whenever something
-changes, and the table of its status.summary on stdout at the end.
+		Use:               "watch NAME",
+		ValidArgsFunction: f.completeNames,
+		Short:             "Follow a StorageBenchmark in the cluster until it ends, then print its table",
+		Long: `Follow a StorageBenchmark until its run ends: a bar on stderr with the time left if that is a
+terminal, or else a line whenever something changes; the table of its status.summary on stdout
+at the end.
 
 Exit codes: 0 everything was measured, 1 it failed or the wait timed out, 2 bad input.`,
 		Example: `  kubectl apply -f benchmark.yaml && storagebench watch flush-cost -n storage-lab`,
@@ -165,19 +169,17 @@ func (f *clusterFlags) follow(ctx context.Context, name string, progress io.Writ
 	if err != nil {
 		return nil, err
 	}
-	last := ""
+	m := newMeter(progress)
+	defer m.close()
 	for {
 		b, err := fetchBenchmark(ctx, c, namespace, name)
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("timed out waiting for %s; last seen: %s", name, last)
+			return nil, fmt.Errorf("timed out waiting for %s; last seen: %s", name, cmp.Or(m.last, "nothing"))
 		}
 		if err != nil {
 			return nil, err
 		}
-		if line := stateLine(b); line != last {
-			last = line
-			fmt.Fprintln(progress, line)
-		}
+		m.show(b.Namespace+"/"+b.Name, b, time.Now())
 		if ended(b) {
 			return b, nil
 		}
@@ -208,6 +210,7 @@ func stateLine(b *v1alpha1.StorageBenchmark) string {
 }
 
 func printBenchmark(w io.Writer, b *v1alpha1.StorageBenchmark) error {
+	w = coloured(w)
 	fmt.Fprintf(w, "%s/%s: %s\n", b.Namespace, b.Name, stateLine(b))
 	if b.Status.Run != nil {
 		fmt.Fprintln(w, "results:", cmp.Or(b.Status.Run.Location, "in the status only"))

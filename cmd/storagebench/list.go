@@ -55,8 +55,8 @@ func printList(w io.Writer, output string, items []v1alpha1.StorageBenchmark, si
 		}
 		return encode(w, output, document)
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	columns := "NAME\tSTATUS\tANSWER\tTRIALS\tHEADLINE\tAGE"
+	t := tabwriter.NewWriter(coloured(w), 0, 0, 2, ' ', 0)
+	columns := "NAME\tSTATUS\tANSWER\tTRIALS\tDURATION\tHEADLINE\tAGE"
 	if everywhere {
 		columns = "NAMESPACE\t" + columns
 	}
@@ -85,17 +85,17 @@ func encode(w io.Writer, output string, document any) error {
 }
 
 func listRow(b *v1alpha1.StorageBenchmark, wide, everywhere bool, now time.Time) string {
-	state, answer, trials, location := "Pending", "", "", ""
-	if ready := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
-		state = ready.Reason
-	}
+	answer, trials, took, location := "", "", "", ""
 	if b.Status.Answer != nil {
 		answer = b.Status.Answer.Answer
 	}
 	if run := b.Status.Run; run != nil {
 		trials, location = run.Progress, run.Location
+		if active := activeFor(run, now); active > 0 {
+			took = active.Round(time.Second).String()
+		}
 	}
-	row := fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", b.Name, state, answer, trials, b.Status.Headline, duration.HumanDuration(now.Sub(b.CreationTimestamp.Time)))
+	row := fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", b.Name, stateOf(b), answer, trials, took, b.Status.Headline, duration.HumanDuration(now.Sub(b.CreationTimestamp.Time)))
 	if everywhere {
 		row = b.Namespace + "\t" + row
 	}
@@ -103,4 +103,25 @@ func listRow(b *v1alpha1.StorageBenchmark, wide, everywhere bool, now time.Time)
 		row += "\t" + location
 	}
 	return row
+}
+
+// stateOf is the reason of Ready, as the column STATUS says it.
+func stateOf(b *v1alpha1.StorageBenchmark) string {
+	if ready := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
+		return ready.Reason
+	}
+	return "Pending"
+}
+
+// activeFor is how long a run has been active, as its column DURATION says: without the time in a
+// queue and in suspension.
+func activeFor(run *v1alpha1.RunStatus, now time.Time) time.Duration {
+	active := time.Duration(0)
+	if run.ActiveFor != nil {
+		active = run.ActiveFor.Duration
+	}
+	if run.ActiveSince != nil && run.FinishedAt == nil {
+		active += max(0, now.Sub(run.ActiveSince.Time))
+	}
+	return active
 }

@@ -59,19 +59,25 @@ func newCommand() *cobra.Command {
 		Short: "Measure storage, and know what you measured",
 		Long: `storagebench measures storage with the same runner on a laptop and in Kubernetes.
 
+Output has colours on a terminal, unless NO_COLOR is set.
+
 Exit codes: 0 done, 1 failed, 2 bad input, 3 a regression or a gate that is missed,
 4 inconclusive.`,
 		Example: `  # measure a directory of this machine
   storagebench run -f benchmark.yaml --target fast=/mnt/fast
+
+  # is a StorageClass good enough?
+  storagebench qualify --storage-class fast --for etcd
 
   # what has a benchmark in the cluster measured?
   storagebench get flush-cost -n storage-lab
 
   # is the new firmware slower?
   storagebench compare before/summary.json after/summary.json`,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Args:          cobra.ArbitraryArgs, // accept them, so that RunE sees a command that does not exist
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true}, // it has one of its own
+		SilenceErrors:     true,
+		Args:              cobra.ArbitraryArgs, // accept them, so that RunE sees a command that does not exist
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cmd.Help()
@@ -80,7 +86,7 @@ Exit codes: 0 done, 1 failed, 2 bad input, 3 a regression or a gate that is miss
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newRunCommand(), newPlanCommand(), newLintCommand(), newReportCommand(), newCompareCommand(), newImportCommand(), newProbeCommand(), newFlushcheckCommand(), newTunablesCommand(), newRestoreCommand(), newQualifyCommand(), newGetCommand(), newWatchCommand(), newRerunCommand(), newCancelCommand(), newWorkerCommand(), newVersionCommand())
+	root.AddCommand(newRunCommand(), newPlanCommand(), newLintCommand(), newReportCommand(), newCompareCommand(), newImportCommand(), newProbeCommand(), newFlushcheckCommand(), newTunablesCommand(), newRestoreCommand(), newQualifyCommand(), newGetCommand(), newWatchCommand(), newRerunCommand(), newCancelCommand(), newWorkerCommand(), newCreateCommand(), newCompletionCommand(), newReferenceCommand(), newVersionCommand())
 	return root
 }
 

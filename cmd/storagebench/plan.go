@@ -89,6 +89,7 @@ Exit codes: 0 done, 1 failed, 2 bad input.`,
 	for _, fact := range factFlags {
 		f.facts[fact.name] = flags.String(fact.name, "", fact.about)
 	}
+	completeOutput(cmd, "table", "json", "yaml")
 	*f.facts["rate"] = "200Mi"
 	flags.Lookup("rate").DefValue = "200Mi"
 	return cmd

@@ -4,12 +4,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/term"
 
 	"storagebench.io/storagebench/internal/runner"
 )
@@ -25,11 +22,7 @@ type progress struct {
 }
 
 func newProgress(w io.Writer) *progress {
-	p := &progress{w: w}
-	if f, ok := w.(*os.File); ok {
-		p.terminal = term.IsTerminal(int(f.Fd()))
-	}
-	return p
+	return &progress{w: w, terminal: isTerminal(w)}
 }
 
 const barWidth = 30
@@ -63,14 +56,14 @@ func (p *progress) event(target string, e runner.Event) {
 		return
 	}
 	filled := barWidth * p.done / max(1, e.Total)
-	fmt.Fprintf(p.w, "\r\x1b[K[%s%s] %d/%d %s", strings.Repeat("=", filled), strings.Repeat(" ", barWidth-filled), p.done, e.Total, what)
+	fmt.Fprintf(p.w, eraseLine+"[%s%s] %d/%d %s", strings.Repeat("=", filled), strings.Repeat(" ", barWidth-filled), p.done, e.Total, what)
 	p.drawn = true
 }
 
 // line writes a whole line in place of the bar.
 func (p *progress) line(text string) {
 	if p.drawn {
-		fmt.Fprint(p.w, "\r\x1b[K")
+		fmt.Fprint(p.w, eraseLine)
 		p.drawn = false
 	}
 	fmt.Fprintln(p.w, text)

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -84,6 +82,8 @@ Exit codes: 0 qualified, 1 it could not be measured, 2 bad input, 3 not qualifie
 	flags.BoolVar(&f.keep, "keep", false, "keep the StorageBenchmark")
 	flags.DurationVar(&f.timeout, "timeout", 10*time.Minute, "give up after this long")
 	flags.StringVarP(&f.output, "output", "o", "table", "output format: table, json or yaml")
+	completeOutput(cmd, "table", "json", "yaml")
+	completeFlag(cmd, "for", qualify.Names()...)
 	return cmd
 }
 
@@ -132,8 +132,6 @@ type qualification struct {
 	progress  io.Writer
 	// every is how often it looks.
 	every, patience time.Duration
-	last            string
-	bar             bool
 }
 
 func (q *qualification) run(ctx context.Context, stdout io.Writer, output string) error {
@@ -192,14 +190,16 @@ var hopeless = map[string]bool{
 
 // follow waits until the benchmark's run has ended with an answer.
 func (q *qualification) follow(ctx context.Context, b *v1alpha1.StorageBenchmark) (*v1alpha1.StorageBenchmark, error) {
-	defer q.endBar()
+	m := newMeter(q.progress)
+	defer m.close()
+	what := q.ask.Purpose.Name + " on class " + q.ask.StorageClass
 	started := time.Now()
 	name := b.Name
 	for {
 		now, err := fetchBenchmark(ctx, q.client, q.namespace, name)
 		switch {
 		case ctx.Err() != nil:
-			return nil, fmt.Errorf("stopped; last seen: %s", cmp.Or(q.last, "nothing"))
+			return nil, fmt.Errorf("stopped; last seen: %s", cmp.Or(m.last, "nothing"))
 		case err != nil:
 			return nil, err
 		case ended(now) && now.Status.Answer != nil && !answersNothing(now):
@@ -210,7 +210,7 @@ func (q *qualification) follow(ctx context.Context, b *v1alpha1.StorageBenchmark
 		if err := q.inTheWay(now, time.Since(started)); err != nil {
 			return nil, err
 		}
-		q.show(now, time.Since(started))
+		m.show(what, now, time.Now())
 		select {
 		case <-ctx.Done():
 		case <-time.After(q.every):
@@ -243,38 +243,6 @@ func (q *qualification) inTheWay(b *v1alpha1.StorageBenchmark, waited time.Durat
 	return nil
 }
 
-// show draws a bar on a terminal, and writes a line elsewhere when something has changed.
-func (q *qualification) show(b *v1alpha1.StorageBenchmark, waited time.Duration) {
-	line := stateLine(b)
-	f, ok := q.progress.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		if line != q.last {
-			fmt.Fprintln(q.progress, line)
-		}
-		q.last = line
-		return
-	}
-	q.last = line
-	done, all := 0, 1
-	if run := b.Status.Run; run != nil {
-		done, all = int(run.TrialsStored), max(int(run.TrialsPlanned), 1)
-	}
-	filled := min(barWidth*done/all, barWidth)
-	left := ""
-	if done > 0 && done < all {
-		left = fmt.Sprintf(", about %s left", (waited * time.Duration(all-done) / time.Duration(done)).Round(time.Second))
-	}
-	fmt.Fprintf(q.progress, "\r\x1b[K%s on class %s [%s%s] %s%s", q.ask.Purpose.Name, q.ask.StorageClass,
-		strings.Repeat("=", filled), strings.Repeat(" ", barWidth-filled), waited.Round(time.Second), left)
-	q.bar = true
-}
-
-func (q *qualification) endBar() {
-	if q.bar {
-		fmt.Fprint(q.progress, "\r\x1b[K")
-	}
-}
-
 func printAnswer(w io.Writer, output string, a qualify.Answer) error {
 	var err error
 	switch output {
@@ -286,7 +254,7 @@ func printAnswer(w io.Writer, output string, a qualify.Answer) error {
 			_, err = w.Write(b)
 		}
 	default:
-		_, err = io.WriteString(w, a.Text())
+		_, err = io.WriteString(coloured(w), a.Text())
 	}
 	if err != nil {
 		return err

@@ -76,6 +76,7 @@ Exit codes: 0 printed, 1 cannot read the run, 2 bad input; of a run with gates a
 		},
 	}
 	cmd.Flags().StringVarP(&f.output, "output", "o", "table", "output format: "+strings.Join(reportFormats, ", "))
+	completeOutput(cmd, reportFormats...)
 	cmd.Flags().StringVar(&f.of, "of", "rows", "what csv has lines of: "+strings.Join(csvTables, ", "))
 	cmd.Flags().StringVar(&f.trial, "trial", "", "trial whose samples parquet writes: WORKER/TRIAL")
 	cmd.Flags().StringVar(&f.out, "out", "", "file to write; - or nothing: stdout")
@@ -221,6 +222,7 @@ func remarks(w io.Writer, s result.Summary) {
 func printSummary(w io.Writer, output string, s result.Summary) error {
 	switch output {
 	case "table":
+		w = coloured(w)
 		return errors.Join(report.Answer(w, s.Answer), report.Table(w, s), report.Gates(w, s), report.WriteVerdicts(w, s), report.Comparisons(w, s), report.Matrix(w, s))
 	case "csv":
 		return export.Rows(w, s)

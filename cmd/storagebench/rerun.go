@@ -16,8 +16,9 @@ func newRerunCommand() *cobra.Command {
 	f := clusterFlags{}
 	id := ""
 	cmd := &cobra.Command{
-		Use:   "rerun NAME",
-		Short: "Run a StorageBenchmark in the cluster again",
+		Use:               "rerun NAME",
+		ValidArgsFunction: f.completeNames,
+		Short:             "Run a StorageBenchmark in the cluster again",
 		Long: `Run a StorageBenchmark again, with the spec that it has: sets its spec.runID. What the last
 run stored stays in the result store. A benchmark that is kept in Git is run again by
 changing spec.runID there.

@@ -32,7 +32,11 @@ func newVersionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  noArguments,
+		Long: `Print the release that this program is of, or the commit that it was built from.
+
+Exit codes: 0 done, 2 bad input.`,
+		Example: `  storagebench version`,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), version())
 			return err

@@ -91,6 +91,17 @@ func TestABenchmarkIsListedCancelledAndRunAgainByCommand(t *testing.T) {
 		t.Errorf("get -o yaml: exit code %d: %s", code, out)
 	}
 
+	if out, code := storagebench("__complete", "watch", "fl"); code != 0 || !strings.HasPrefix(out, "flush\tSuspended\n") {
+		t.Errorf("a shell that completes a name: exit code %d: %s", code, out)
+	}
+	create := []string{"create", "made", "--storage-class", "missing", "--fio", "rw=read"}
+	if out, code := storagebench(create...); code != 0 || !strings.Contains(out, l.namespace+"/made created") {
+		t.Errorf("create: exit code %d: %s", code, out)
+	}
+	if out, code := storagebench(create...); code != 2 || !strings.Contains(out, "there is a StorageBenchmark made") {
+		t.Errorf("create for the second time: exit code %d: %s", code, out)
+	}
+
 	// One whose spec is refused has no run, and can be run again.
 	refused := l.benchmark("refused", func(s *v1alpha1.StorageBenchmarkSpec) { s.Targets[0].StorageClass.Name = "missing" })
 	l.await(refused, "StorageClassNotFound")
