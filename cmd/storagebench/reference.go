@@ -67,9 +67,9 @@ The same program is a plugin of kubectl, if it is on the PATH as kubectl-storage
 func anchor(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
 func writeCommand(w io.Writer, c *cobra.Command) error {
-	fmt.Fprintf(w, "\n## %s\n\n%s\n\n```\n%s\n```\n", c.CommandPath(), asMarkdown(c.Long), c.UseLine())
+	fmt.Fprintf(w, "\n## %s\n\n%s\n\n```text\n%s\n```\n", c.CommandPath(), asMarkdown(c.Long), c.UseLine())
 	if c.Example != "" {
-		fmt.Fprintf(w, "\nExamples:\n\n```\n%s\n```\n", strings.TrimSpace(unindent(c.Example)))
+		fmt.Fprintf(w, "\nExamples:\n\n```sh\n%s\n```\n", strings.TrimSpace(unindent(c.Example)))
 	}
 	var flags []string
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -98,26 +98,14 @@ func flagRow(f *pflag.Flag) string {
 
 // asMarkdown keeps what is indented in a help text as a block of code.
 func asMarkdown(text string) string {
-	var out []string
-	code := false
-	for _, line := range strings.Split(text, "\n") {
-		if indented := strings.HasPrefix(line, "  "); indented != code && (indented || line != "") {
-			if !indented && out[len(out)-1] == "" {
-				out = append(out[:len(out)-1], "```", "")
-			} else {
-				out = append(out, "```")
-			}
-			code = indented
+	paragraphs := strings.Split(text, "\n\n")
+	for i, p := range paragraphs {
+		if strings.HasPrefix(p, "  ") {
+			paragraphs[i] = "```text\n" + unindent(p) + "\n```"
 		}
-		if code {
-			line = strings.TrimPrefix(line, "  ")
-		}
-		out = append(out, line)
 	}
-	if code {
-		out = append(out, "```")
-	}
-	return strings.ReplaceAll(strings.Join(out, "\n"), "\n\n```\n```", "\n```")
+	// Paragraphs of code that follow each other are one block.
+	return strings.ReplaceAll(strings.Join(paragraphs, "\n\n"), "\n```\n\n```text\n", "\n\n")
 }
 
 // unindent removes the indentation of examples.

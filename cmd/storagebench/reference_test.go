@@ -92,10 +92,9 @@ func TestReferenceIsUpToDate(t *testing.T) {
 
 func TestIndentedLinesOfAHelpTextAreCode(t *testing.T) {
 	for text, want := range map[string]string{
-		"a\nb":                         "a\nb",
-		"a:\n\n  x\n\n  y\n\nb":        "a:\n\n```\nx\n\ny\n```\n\nb",
-		"a:\n\n  x\n    y":             "a:\n\n```\nx\n  y\n```",
-		"a:\n\n  one    two\nb\n\nc d": "a:\n\n```\none    two\n```\nb\n\nc d",
+		"a\nb":                  "a\nb",
+		"a:\n\n  x\n\n  y\n\nb": "a:\n\n```text\nx\n\ny\n```\n\nb",
+		"a:\n\n  x\n    y":      "a:\n\n```text\nx\n  y\n```",
 	} {
 		if got := asMarkdown(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
