@@ -12,8 +12,8 @@ import (
 var ofProgram = map[string]bool{
 	"output": true, "output-format": true, "append-terse": false, "minimal": false, "terse-version": true,
 	"eta": true, "eta-newline": true, "eta-interval": true, "status-interval": true, "bandwidth-log": false, "latency-log": false,
-	"showcmd": false, "readonly": false, "max-jobs": true, "warnings-fatal": false, "alloc-size": true, "debug": true,
-	"idle-prof": true, "inflate-log": true, "aux-path": true, "version": false,
+	"showcmd": false, "max-jobs": true, "warnings-fatal": false, "alloc-size": true, "debug": true,
+	"parse-only": false, "idle-prof": true, "inflate-log": true, "aux-path": true, "version": false,
 }
 
 // commandLine makes sections of a fio command line, as a job file would have them: what comes
@@ -28,6 +28,8 @@ type commandLine struct {
 	only     []string
 	changes  []change
 	problems []*lineError
+	// readonly is that option, if it is given: no job may write.
+	readonly *option
 	assigned map[string]string
 	used     map[string]bool
 	// included and read are those of all job files together.
@@ -102,7 +104,13 @@ func (c *commandLine) option(w word) {
 	}
 	switch {
 	case ours:
-		c.changes = append(c.changes, change{w.place, "--" + o.name + " is left out: it does not change what is measured"})
+		why := "it does not change what is measured"
+		if o.name == "parse-only" || o.name == "showcmd" || o.name == "version" {
+			why = "it keeps fio from running, and a benchmark runs; storagebench lint only checks"
+		}
+		c.changes = append(c.changes, change{w.place, "--" + o.name + " is left out: " + why})
+	case o.name == "readonly":
+		c.readonly = &o
 	case o.name == "section":
 		c.only = append(c.only, o.value)
 	case o.name == "name":
@@ -128,6 +136,9 @@ func (c *commandLine) option(w word) {
 // takesNext reports whether the next word is the value of an option that has none.
 func (c *commandLine) takesNext(name string) bool {
 	if len(c.words) == 0 {
+		return false
+	}
+	if name == "readonly" {
 		return false
 	}
 	a, ok := c.known[name]

@@ -209,7 +209,7 @@ func TestWhatLeadsElsewhereIsLeftOutAndSaid(t *testing.T) {
 		"mem=shmhuge": "", "iomem=mmaphuge": "", "hugepage-size=2m": "", "lockmem=100g": "", "ioscheduler=none": "", "nice=-20": "", "prio=0": "", "prioclass=1": "", "cpumask=1": "",
 		"numa_cpu_nodes=0": "", "numa_mem_policy=bind:0": "", "allow_mounted_write=1": "", "output=/etc/x": "", "output-format=normal": "", "clat_percentiles=0": "", "unified_rw_reporting=1": "",
 		"verify_dump=1": "", "verify_state_save=1": "", "thread=0": "", "continue_on_error=all": "", "ignore_error=ENOSPC": "", "error_dump=1": "", "max_latency=1s": "",
-		"unique_filename=0": "", "wait_for=x": "stonewall=1", "name=../../etc/cron.d/x": "", "name=a b;$(id)": "", "name=globally": "",
+		"unique_filename=0": "", "name=../../etc/cron.d/x": "", "name=a b;$(id)": "", "name=globally": "",
 	} {
 		for _, mode := range []trial.Mode{trial.Filesystem, trial.Block} {
 			for _, c := range []config{{JobFile: "[a]\nsize=1m\n" + line}, {JobFile: "[global]\n" + line + "\n[a]\nsize=1m"}} {

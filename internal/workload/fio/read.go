@@ -96,6 +96,7 @@ func (r *reader) read(name string) {
 		}
 		r.sections(c.sections)
 		r.includes(c.used)
+		r.readonly(c.readonly)
 	default:
 		p := newParser(r.config.Include)
 		sections, problems := p.parse(r.config.JobFile)
@@ -116,7 +117,22 @@ func (r *reader) includes(used map[string]bool) {
 	}
 }
 
+// readonly does what fio's option of that name does: it refuses jobs that write.
+func (r *reader) readonly(o *option) {
+	if o == nil {
+		return
+	}
+	for _, j := range r.jobs {
+		if p := j.pattern(); p != "read" && p != "randread" {
+			r.problem(&lineError{place: o.place, message: fmt.Sprintf("--readonly, but job %s has rw=%s", j.name, p), remedy: "remove --readonly, or let the job only read"})
+			return
+		}
+	}
+	r.change(o.place, "--readonly is left out: no job writes, but what they read is written before the first trial")
+}
+
 func (r *reader) sections(sections []section) {
+	created := map[string]bool{}                                                                     // by jobs that are left out
 	defaults := job{options: map[string]string{}, at: map[string]place{}, raws: map[string]option{}} // a later [global] adds to an earlier one
 	for _, s := range sections {
 		into := defaults
@@ -131,6 +147,7 @@ func (r *reader) sections(sections []section) {
 			continue
 		}
 		if o, ok := into.raws["create_only"]; ok {
+			created[into.name] = true
 			r.change(o.place, "the job %q is left out, as it only creates files: they are written before the first trial", clip(s.name))
 			continue
 		}
@@ -142,6 +159,7 @@ func (r *reader) sections(sections []section) {
 	case len(r.jobs) == 0 && len(r.problems) == 0:
 		r.problem(invalid(r.config.field(), "the job file has no job, only [global]", "add a section named after the job, for example [rand-read]"))
 	}
+	r.waits(created)
 	r.nameJobs()
 }
 
@@ -215,6 +233,7 @@ func (r *reader) parameters(name string) {
 	j.name = name
 	j.addDefaults()
 	r.jobs = []job{j}
+	r.waits(nil)
 }
 
 // option checks one option and puts its canonical value into the job, or notes why not.
@@ -243,7 +262,11 @@ func (r *reader) option(j *job, o option, section string) {
 		if o.name == "filesize" { // of the only file there is
 			j.raw("filesize", o)
 		}
-		r.change(o.place, "%s is left out: a device has no files", written(o))
+		why := "a device has no files"
+		if a.mode == trial.Block {
+			why = "files cannot be trimmed"
+		}
+		r.change(o.place, "%s is left out: %s", written(o), why)
 		return
 	}
 	if err := r.known.apply(j.options, o, r.mode); err != nil {

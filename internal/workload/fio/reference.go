@@ -30,7 +30,7 @@ func WriteReference(w io.Writer) error {
 			fmt.Fprintf(b, "| %s | %s | %s |\n", name, o.syntax.name, about)
 		}
 	}
-	b.WriteString("\n## The target's, and names\n\n`filename`, `directory`, `filename_format`, `name` and `description` are taken and mean what is said above; `wait_for` is `stonewall`; `verify=0` and `verify=none` are no verification.\n")
+	b.WriteString("\n## The target's, and names\n\n`filename`, `directory`, `filename_format`, `name` and `description` are taken and mean what is said above; `wait_for` is `stonewall` where that means the same, and is refused where it does not; `verify=0` and `verify=none` are no verification.\n")
 	b.WriteString("\n## Left out, and why\n\n| Option | Why |\n|---|---|\n")
 	left := leavesOut()
 	for _, name := range slices.Sorted(maps.Keys(left)) {

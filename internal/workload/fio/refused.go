@@ -15,7 +15,7 @@ func refusals() map[string]string {
 		"opendir": files, "read_iolog": files, "merge_blktrace_file": files, "replay_redirect": files, "read_iolog_chunked": files, "replay_no_stall": files,
 		"verify_state_load": files, "aux-path": files,
 		"cgroup": node, "cgroup_weight": node, "cgroup_nodelete": node,
-		"uid": "it changes the user", "gid": "it changes the user", "readonly": "writing is chosen with rw",
+		"uid": "it changes the user", "gid": "it changes the user", "readonly": "writing is chosen with rw, and files are written before the first trial",
 		"kb_base":     "it changes what a k is",
 		"fill_device": "it fills the volume until an error, which can evict what else runs on the node", "fill_fs": "it fills the volume until an error, which can evict what else runs on the node",
 		"profile": "write the job's options instead", "atomic": "it needs a newer fio",

@@ -3,6 +3,8 @@ package fio
 import (
 	"slices"
 	"strings"
+
+	"storagebench.io/storagebench/internal/trial"
 )
 
 // special handles options whose values are not rendered as they are: names, targets, and those
@@ -27,9 +29,13 @@ func (r *reader) special(j *job, o option, section string) bool {
 			return true
 		}
 	case "wait_for":
-		j.options["stonewall"] = "1"
-		r.change(o.place, "%s is stonewall: the job waits for all jobs above", written(o))
+		j.raw(o.name, o)
 		return true
+	case "fill_device", "fill_fs":
+		if r.mode == trial.Block && o.value != "0" {
+			r.change(o.place, "%s is left out: a device ends where it ends, and fio fills none", written(o))
+			return true
+		}
 	case "create_only":
 		if o.value == "1" || !o.hasValue {
 			j.raw(o.name, o)
@@ -99,7 +105,7 @@ func leavesOut() map[string]string {
 		"write_iolog": "a log of every I/O is not written", "log_compression": "logs are compressed with the raw output", "log_compression_cpus": "logs are compressed with the raw output",
 		"log_store_compressed": "logs are compressed with the raw output", "log_entries": "storagebench sets it", "per_job_logs": "each clone has its own log", "log_alternate_epoch": "it is for replays",
 		"log_alternate_epoch_clock_id": "it is for replays", "log_prio": "a worker may not change its priority",
-		"verify_dump": "no files are written outside the target", "verify_state_save": "no files are written outside the target", "verifysort": "fio itself ignores it", "verifysort_nr": "fio itself ignores it",
+		"verify_dump": "no files are written outside the target", "verify_state_save": "no files are written outside the target", "verifysort": "fio itself ignores it", "verifysort_nr": "fio itself ignores it", "flow_watermark": "fio itself ignores it",
 		"rwmixcycle": "fio itself ignores it", "rw_sequential": "fio itself ignores it", "userspace_libaio_reap": "fio itself ignores it", "dedupe_global": "jobs have data of their own",
 		"steadystate_check_interval": "fio 3.33 checks every second", "ss_interval": "fio 3.33 checks every second", "bwavgtime": "samples are not read", "iopsavgtime": "samples are not read",
 	}

@@ -121,6 +121,7 @@ func sizeOrPercent() syntax {
 	plain := size(1, maxSize)
 	return syntax{name: "size or percentage", numeric: true, check: func(v string) (string, error) {
 		if p, ok := strings.CutSuffix(v, "%"); ok {
+			p = strings.TrimRight(p, "%") // of a template: fio takes 100%% too
 			n, err := strconv.ParseUint(p, 10, 8)
 			if err != nil || n < 1 || n > 100 {
 				return "", fmt.Errorf("%q is not a percentage from 1%% to 100%%", clip(v))
