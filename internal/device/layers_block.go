@@ -68,7 +68,7 @@ func (st *stack) describe(dir string) result.Layer {
 	l := result.Layer{
 		ID: d.Name, Number: attribute(dir, "dev"), Model: modelOf(d.Model), SizeBytes: d.SizeBytes,
 		WriteCache: d.Queue["write_cache"], DeviceCache: deviceCache(dir, d.Queue["cache_type"]),
-		FUA: flag(dir, "queue/fua"), Rotational: flag(dir, "queue/rotational"), IOStats: d.Queue["iostats"] == "1",
+		FUA: flag(dir, "queue/fua"), Rotational: flag(dir, "queue/rotational"), IOStats: counts(dir, d.Queue["iostats"]),
 		LinkBytesPerSecond: link(dir),
 	}
 	if n, err := strconv.ParseUint(d.Queue["discard_max_bytes"], 10, 64); err == nil {
@@ -76,6 +76,9 @@ func (st *stack) describe(dir string) result.Layer {
 	}
 	return l
 }
+
+// counts reports whether the kernel counts a device's I/O. zram counts it itself, whatever the queue says.
+func counts(dir, iostats string) bool { return iostats == "1" || exists(filepath.Join(dir, "mm_stat")) }
 
 // modelOf returns a model. Of a virtio disk sysfs has a number.
 func modelOf(model string) string {

@@ -74,6 +74,25 @@ func arc(root string) uint64 {
 	return 0
 }
 
+// Layers returns the layers of storage below the target as they are now, or none if they cannot be
+// seen. It looks at the target's path, so it waits for as long as a file server does not answer.
+func Layers(in Input) []result.Layer {
+	real, err := filepath.EvalSymlinks(in.Path)
+	if err != nil {
+		return nil
+	}
+	if in.Mode != trial.Block {
+		layers, _ := in.System.Layers(real) // if it fails, the target's note says so
+		return result.FitLayers(layers)
+	}
+	var stat unix.Stat_t
+	if unix.Stat(real, &stat) != nil {
+		return nil
+	}
+	layers, _ := in.System.DeviceLayers(int(unix.Major(stat.Rdev)), int(unix.Minor(stat.Rdev)))
+	return result.FitLayers(layers)
+}
+
 func target(in Input) result.TargetEnvironment {
 	t := result.TargetEnvironment{Path: in.Path, Mode: in.Mode, Devices: []result.Device{}}
 	real, err := filepath.EvalSymlinks(in.Path)
@@ -89,8 +108,7 @@ func target(in Input) result.TargetEnvironment {
 		}
 		major, minor := int(unix.Major(stat.Rdev)), int(unix.Minor(stat.Rdev))
 		t.Devices, t.DeviceNote = in.System.UnderNumber(major, minor)
-		layers, _ := in.System.DeviceLayers(major, minor) // if it fails, the note says so
-		t.Layers = result.FitLayers(layers)
+		t.Layers = Layers(in)
 		t.SizeBytes, _ = device.Size(real)
 		t.FreeBytes = t.SizeBytes
 		return t
@@ -98,8 +116,7 @@ func target(in Input) result.TargetEnvironment {
 	if fs, err := in.System.Filesystem(real); err == nil {
 		t.FilesystemType, t.MountOptions, t.MountSource = fs.Type, fs.Options, fs.Source
 	}
-	layers, _ := in.System.Layers(real) // if it fails, the note says so
-	t.Layers = result.FitLayers(layers)
+	t.Layers = Layers(in)
 	t.SizeBytes, t.FreeBytes, _ = device.Space(real)
 	if devices, note := in.System.UnderPath(real); len(devices) > 0 {
 		t.Devices, t.DeviceNote = devices, note

@@ -78,10 +78,22 @@ func (w Watch) Limits() result.Metrics {
 	return m
 }
 
+// Unchanged returns the limits that were the same at two moments. One that was set or lifted between
+// them did not decide the whole trial; samples show for how long it was there.
+func Unchanged(before, after result.Metrics) result.Metrics {
+	m := result.Metrics{}
+	for name, limit := range after {
+		if before[name] == limit {
+			m[name] = limit
+		}
+	}
+	return m
+}
+
 // numbers returns the device numbers, MAJOR:MINOR, of the target's disks and those below.
 func (w Watch) numbers() map[string]bool {
 	out := map[string]bool{}
-	for _, name := range slices.Concat(w.Target, w.Below) {
+	for _, name := range slices.Concat(w.Target, w.Uncounted, w.Below) {
 		if number := strings.TrimSpace(read(w.Root, filepath.Join("sys/block", name, "dev"))); number != "" {
 			out[number] = true
 		}

@@ -102,8 +102,11 @@ func (w Watch) newSampler() *Sampler {
 	}
 	for i, name := range s.disks {
 		stat := filepath.Join("sys/block", name, "stat")
-		known := min(fields, len(strings.Fields(read(w.Root, stat)))) // older kernels have fewer
-		s.add(stat, s.disk(i), known, func(text []byte, row []uint64) { numbers(text, row[:fields]) })
+		if s.open(stat, s.disk(i), func(text []byte, row []uint64) { numbers(text, row[:fields]) }) {
+			for field, k := range keptOf(w.Root, name, len(strings.Fields(read(w.Root, stat)))) {
+				s.seen[s.disk(i)+field] = k
+			}
+		}
 	}
 	s.rows = make([]uint64, maxSamples*s.width)
 	s.buffer = make([]byte, bufferSize)
@@ -126,6 +129,11 @@ func (s *Sampler) add(path string, at, n int, parse func(text []byte, row []uint
 func (s *Sampler) addCgroups() {
 	var devices []string
 	numbers := make([]string, len(s.disks))
+	for _, name := range s.watch.Uncounted {
+		if number := deviceNumber(s.watch.Root, name); number != "" {
+			devices = append(devices, number)
+		}
+	}
 	for i, name := range s.disks {
 		numbers[i] = deviceNumber(s.watch.Root, name)
 		if numbers[i] != "" && (slices.Contains(s.watch.Target, name) || slices.Contains(s.watch.Below, name)) {

@@ -65,30 +65,29 @@ func (s *Sampler) diskRow(t *samples.Table, row, begin int, from, to []uint64, s
 	t.Set(row, samples.Seconds, seconds)
 	for _, c := range []struct {
 		column samples.Column
+		field  int
 		value  float64
 	}{
-		{samples.ReadCount, d(readIOs)},
-		{samples.ReadMerges, d(readMerges)},
-		{samples.ReadBytes, d(readSectors) * sector},
-		{samples.WriteCount, d(writeIOs)},
-		{samples.WriteMerges, d(writeMerges)},
-		{samples.WriteBytes, d(writeSectors) * sector},
-		{samples.DiscardCount, d(discardIOs)},
-		{samples.DiscardBytes, d(discardSectors) * sector},
-		{samples.InFlight, float64(to[begin+inFlight])},
-		{samples.QueueDepth, d(weightedTicks) / 1e3 / seconds},
+		{samples.ReadCount, readIOs, d(readIOs)},
+		{samples.ReadMerges, readMerges, d(readMerges)},
+		{samples.ReadBytes, readSectors, d(readSectors) * sector},
+		{samples.WriteCount, writeIOs, d(writeIOs)},
+		{samples.WriteMerges, writeMerges, d(writeMerges)},
+		{samples.WriteBytes, writeSectors, d(writeSectors) * sector},
+		{samples.DiscardCount, discardIOs, d(discardIOs)},
+		{samples.DiscardBytes, discardSectors, d(discardSectors) * sector},
+		{samples.InFlight, inFlight, float64(to[begin+inFlight])},
+		{samples.QueueDepth, weightedTicks, d(weightedTicks) / 1e3 / seconds},
+		{samples.FlushCount, flushIOs, d(flushIOs)},
+		{samples.FlushSeconds, flushTicks, d(flushTicks) / 1e3},
 	} {
-		t.Set(row, c.column, c.value)
+		s.set(t, row, c.column, begin+c.field, c.value)
 	}
 	if n := d(readIOs); n > 0 {
 		t.Set(row, samples.ReadAwait, d(readTicks)/1e3/n)
 	}
 	if n := d(writeIOs); n > 0 {
 		t.Set(row, samples.WriteAwait, d(writeTicks)/1e3/n)
-	}
-	if s.seen[begin+flushIOs] {
-		t.Set(row, samples.FlushCount, d(flushIOs))
-		t.Set(row, samples.FlushSeconds, d(flushTicks)/1e3)
 	}
 	if s.seen[begin+cgroupAt] {
 		t.Set(row, samples.CgroupReadBytes, d(cgroupAt))

@@ -10,8 +10,11 @@ import (
 type Watch struct {
 	// Root is / or, in tests, a directory with procfs and sysfs trees.
 	Root string
-	// Target are the leaf disks of the target, as names in /sys/block.
+	// Target are the leaf disks of the target, as names in /sys/block, or the layers above that count
+	// in the place of disks that do not.
 	Target []string
+	// Uncounted are those disks. Only their limits are read.
+	Uncounted []string
 	// Below are the leaf disks below the target's loop devices.
 	Below []string
 	// Others are all other disks of the machine. They are watched if the file of one of the
@@ -56,7 +59,7 @@ func (w Watch) Trial(before, end, drained Moment) result.Metrics {
 		m = before.target.Metrics(end.target, seconds)
 		m.Set("device.seconds", result.Seconds, seconds)
 		if drained.Err == nil {
-			m.Set("device.drain.bytes", result.Bytes, end.target.delta(drained.target, writeSectors)*sector)
+			set(m, "device.drain.bytes", result.Bytes, sector, end.target, drained.target, writeSectors)
 		}
 	}
 	for _, group := range []struct {
@@ -70,9 +73,9 @@ func (w Watch) Trial(before, end, drained Moment) result.Metrics {
 		if len(group.disks) == 0 {
 			continue
 		}
-		m.Set(group.name+".read.bytes", result.Bytes, group.before.delta(group.ended, readSectors)*sector)
-		m.Set(group.name+".write.bytes", result.Bytes, group.before.delta(group.ended, writeSectors)*sector)
-		m.Set(group.name+".drain.bytes", result.Bytes, group.ended.delta(group.drained, writeSectors)*sector)
+		set(m, group.name+".read.bytes", result.Bytes, sector, group.before, group.ended, readSectors)
+		set(m, group.name+".write.bytes", result.Bytes, sector, group.before, group.ended, writeSectors)
+		set(m, group.name+".drain.bytes", result.Bytes, sector, group.ended, group.drained, writeSectors)
 	}
 	if seconds > 0 {
 		m.Set("cpu.throttled", result.Ratio, max(0, end.throttled-before.throttled).Seconds()/seconds)
@@ -88,12 +91,15 @@ func (w Watch) Idle(from, to Moment) result.Metrics {
 	if len(w.Target) == 0 || from.Err != nil || to.Err != nil || seconds <= 0 {
 		return m
 	}
-	m.Set("background.read.bytes", result.BytesPerSecond, from.target.delta(to.target, readSectors)*sector/seconds)
-	m.Set("background.write.bytes", result.BytesPerSecond, from.target.delta(to.target, writeSectors)*sector/seconds)
+	set(m, "background.read.bytes", result.BytesPerSecond, sector/seconds, from.target, to.target, readSectors)
+	set(m, "background.write.bytes", result.BytesPerSecond, sector/seconds, from.target, to.target, writeSectors)
 	return m
 }
 
-// Busy reports whether the target's disks did anything between two moments.
+// Busy reports whether the target's disks did anything between two moments, as far as the kernel
+// counts it.
 func (w Watch) Busy(from, to Moment) bool {
-	return from.target.delta(to.target, readSectors)+from.target.delta(to.target, writeSectors) > 0
+	reads, _ := from.target.delta(to.target, readSectors)
+	writes, _ := from.target.delta(to.target, writeSectors)
+	return reads+writes > 0
 }

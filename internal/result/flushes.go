@@ -3,12 +3,12 @@ package result
 // FlushesMetric is how many flushes of the disks a durable operation took.
 const FlushesMetric = "flushes.per.operation"
 
-// SetFlushes sets the metric, if flushes were counted and something was made durable. Layers are those
-// below the target: the disks of a mirror each get a flush, which counts once.
-func (m *Measurement) SetFlushes(layers []Layer) {
+// SetFlushes sets the metric, if flushes were counted and something was made durable. Copies are
+// how many disks get the same flush, as those of a mirror do, which counts once.
+func (m *Measurement) SetFlushes(copies int) {
 	flushes, ok := m.Metrics["device.flush.count"]
 	if n := m.durable(); ok && n > 0 {
-		m.Metrics.Set(FlushesMetric, Ratio, flushes.Value/float64(Copies(layers))/n)
+		m.Metrics.Set(FlushesMetric, Ratio, flushes.Value/float64(max(1, copies))/n)
 	}
 }
 

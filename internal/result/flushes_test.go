@@ -21,7 +21,7 @@ func TestFlushesAreCountedForEachOperationAndThoseOfAMirrorOnce(t *testing.T) {
 		for metric, v := range c.metrics {
 			m.Metrics.Set(metric, Count, v)
 		}
-		m.SetFlushes(c.layers)
+		m.SetFlushes(Copies(c.layers))
 		if got, ok := m.Metrics[FlushesMetric]; ok != (c.want >= 0) || ok && got.Value != c.want {
 			t.Errorf("%s: %+v, %v", name, got, ok)
 		}

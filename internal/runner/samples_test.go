@@ -56,7 +56,7 @@ func TestSamplesThatAreTooLargeAreThinned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.sampler = w.watch().Start(time.Second)
+	o.sampler = w.watch(w.targetOf(nil)).Start(time.Second)
 	time.Sleep(450 * time.Millisecond)
 	o.sampler.Stop()
 	d := &result.Trial{}

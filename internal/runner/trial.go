@@ -14,6 +14,7 @@ import (
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/device"
+	"storagebench.io/storagebench/internal/observe"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/verdict"
@@ -74,7 +75,7 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 	if m != nil {
 		d.Measurement = *m
 		more.samples = seen.encode(d)
-		d.SetFlushes(w.summary.Environment.Target.Layers)
+		d.SetFlushes(w.targetOf(d.Layers).Copies())
 		facts := verdict.Of(d, w.summary.Environment)
 		facts.Samples = seen.table(d.Rates)
 		d.Verdicts = verdict.Judge(facts)
@@ -149,7 +150,11 @@ func (w *worker) execute(ctx context.Context, engine workload.Engine, env worklo
 	if err != nil {
 		return nil, nil, err
 	}
-	watch := w.watch()
+	before, err := w.layers(ctx, env)
+	if err != nil {
+		return nil, nil, err
+	}
+	watch := w.watch(w.targetOf(before))
 	idle := w.waitForIdle(ctx, watch)
 	limited, cancel := w.limitTrial(ctx, expected.Duration)
 	defer cancel()
@@ -158,9 +163,10 @@ func (w *worker) execute(ctx context.Context, engine workload.Engine, env worklo
 	requests := w.watchRequests()
 	seen := &observed{sampler: watch.Start(expected.Duration), limit: result.MaxSamples}
 	defer seen.sampler.Stop()
-	before := watch.Read(w.Clock.Now())
+	begin, limits := watch.Read(w.Clock.Now()), watch.Limits()
 	used, elapsed := apart.Quietly(func() { m, err = engine.Run(requests.engine(limited), env) })
 	end := watch.Read(w.Clock.Now())
+	limits = observe.Unchanged(limits, watch.Limits())
 	requests.stop()
 	if m != nil {
 		m.Devices = nil // what an engine claims; only the runner can observe them
@@ -176,16 +182,19 @@ func (w *worker) execute(ctx context.Context, engine workload.Engine, env worklo
 		err = w.drain(ctx, env)
 	}
 	drained := watch.Read(w.Clock.Now())
+	if err == nil {
+		err = w.recordLayers(ctx, env, d, m, before)
+	}
 	if used -= m.EngineCPU; m.Elapsed > 0 {
 		used, elapsed = m.RunnerCPU, m.Elapsed
 	}
 	m.Metrics.Set("runner.cpu", result.Ratio, max(0, used).Seconds()/elapsed.Seconds())
-	if unseen := errors.Join(before.Err, end.Err, drained.Err); unseen != nil {
+	if unseen := errors.Join(begin.Err, end.Err, drained.Err); unseen != nil {
 		m.Notes = append(m.Notes, "cannot read the counters of the disks below the target: "+unseen.Error())
 	}
 	// The counters also cover the start and the end of the engine's process, which its own
 	// time does not.
-	for _, more := range []result.Metrics{watch.Trial(before, end, drained), watch.Limits(), idle, files} {
+	for _, more := range []result.Metrics{watch.Trial(begin, end, drained), limits, idle, files} {
 		maps.Copy(m.Metrics, more)
 	}
 	requests.add(m)

@@ -20,16 +20,9 @@ import (
 	"storagebench.io/storagebench/internal/workload/apart"
 )
 
-// watch returns what to read of the kernel before and after each trial.
-func (w *worker) watch() observe.Watch {
-	out := observe.Watch{Root: w.System.Root}
-	if w.summary.Environment == nil {
-		return out
-	}
-	target := w.summary.Environment.Target
-	for _, device := range target.Devices {
-		out.Target = append(out.Target, device.Name)
-	}
+// watch returns what to read of the kernel before and after each trial on a target.
+func (w *worker) watch(target result.TargetEnvironment) observe.Watch {
+	out := observe.Watch{Root: w.System.Root, Target: target.Counted(), Uncounted: target.Uncounted()}
 	loops := false
 	for _, layer := range target.Layers {
 		loops = loops || layer.Kind == result.LoopLayer
@@ -50,7 +43,7 @@ func (w *worker) watch() observe.Watch {
 func belowLoops(layers []result.Layer) []string {
 	var disks []string
 	for _, leaf := range result.Leaves(layers) {
-		if leaf.Kind == result.DiskLayer && leaf.IOStats {
+		if leaf.Kind == result.DiskLayer {
 			disks = append(disks, leaf.ID)
 		}
 	}
@@ -66,7 +59,7 @@ func (w *worker) baseline(ctx context.Context) {
 	if e == nil || e.Idle != nil {
 		return
 	}
-	sampler := w.watch().Start(baselineWindow)
+	sampler := w.watch(e.Target).Start(baselineWindow)
 	select {
 	case <-ctx.Done():
 	case <-w.Clock.After(baselineWindow):

@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"strings"
+
 	"storagebench.io/storagebench/internal/histogram"
 	"storagebench.io/storagebench/internal/result"
 )
@@ -49,6 +51,11 @@ func buffered(f *Facts) {
 func blind(f *Facts) {
 	for i := range f.Target.Layers {
 		f.Target.Layers[i].IOStats = false
+	}
+	for name := range f.Measurement.Metrics {
+		if strings.HasPrefix(name, "device.") && name != "device.seconds" {
+			delete(f.Measurement.Metrics, name)
+		}
 	}
 }
 

@@ -50,6 +50,8 @@ func ladder(f *Facts) []result.Verdict {
 		return of(MayIgnoreFlushes, result.Qualifies,
 			fmt.Sprintf("This disk may ignore flushes: one block was made durable %s times a second, and a spinning disk can write it %.0f times at most; its cache may survive a power cut", report.Number(f.value("fdatasync.rate")), turns),
 			number{"rate", result.PerSecond, f.value("fdatasync.rate")}, number{"turns", result.PerSecond, turns})
+	case f.loopCache() != "":
+		return of(FlushesUnproven, result.Qualifies, fmt.Sprintf("A flush of %s writes the page cache of its file, which takes the time that was measured; whether the disk below honours flushes does not show", f.loopCache()), times...)
 	case flat && len(volatile) > 0:
 		return of(MayIgnoreFlushes, result.Qualifies,
 			fmt.Sprintf("This disk may ignore flushes: one takes %s after %s of writes and %s after one block; or its cache survives a power cut, or was written already", report.Seconds(f.value("ladder.most")), report.Bytes(f.value("ladder.most.bytes")), report.Seconds(f.value("ladder.least"))),
@@ -58,9 +60,21 @@ func ladder(f *Facts) []result.Verdict {
 		return of(FlushesUnproven, result.Qualifies, "Whether flushes reach the medium cannot be seen from here: "+where(leaves), times...)
 	case len(volatile) == 0:
 		return of(FlushesUnproven, result.Qualifies, "The disks claim to have no volatile cache, so that the kernel sends no flush; whether that is true cannot be seen from here", times...)
+	case !f.has("device.flush.count"):
+		return of(FlushesUnproven, result.Qualifies, "The kernel does not count the flushes of the target's disks, so that nothing shows whether each sync sends one", times...)
 	default:
 		return nil
 	}
+}
+
+// loopCache is the loop device of the target that uses the page cache for its file, if there is one.
+func (f *Facts) loopCache() string {
+	for _, l := range slices.Concat(f.Target.Layers, f.After) {
+		if l.Kind == result.LoopLayer && l.DirectIO != nil && !*l.DirectIO {
+			return l.ID
+		}
+	}
+	return ""
 }
 
 // spins reports whether a disk is a spinning one. What a virtual machine, a RAID controller or a

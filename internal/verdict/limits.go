@@ -91,8 +91,8 @@ func (f *Facts) changeOf(limit, done samples.Column) (c change, ok bool) {
 	if c.limited <= 0.05*c.all || c.limited >= 0.95*c.all {
 		return c, false
 	}
-	for _, disk := range f.Target.Devices {
-		for _, row := range t.Select(samples.Disk, disk.Name) {
+	for _, disk := range f.Target.Counted() {
+		for _, row := range t.Select(samples.Disk, disk) {
 			if v := t.Values[done][row]; !math.IsNaN(v) {
 				if limited[t.At[row]] {
 					c.rate += v

@@ -9,15 +9,9 @@ import (
 	"storagebench.io/storagebench/internal/result"
 )
 
-// counted reports whether the kernel counts what the target's disks do.
-func (f *Facts) counted() bool {
-	if !f.has("device.read.bytes") {
-		return false
-	}
-	leaves := result.Leaves(f.Target.Layers)
-	blind := slices.ContainsFunc(leaves, func(l result.Layer) bool { return l.Kind == result.DiskLayer && !l.IOStats })
-	return !blind
-}
+// counted reports whether the kernel counts what the target's disks do. What it does not count is no
+// metric, which is not the same as 0.
+func (f *Facts) counted() bool { return f.has("device.read.bytes") && f.has("device.write.bytes") }
 
 // memoryBacked: the target is made of memory.
 func memoryBacked(f *Facts) []result.Verdict {
@@ -59,7 +53,7 @@ func (f *Facts) readShare() (share float64, proof result.Metrics, ok bool) {
 }
 
 // copies is how many copies of each block the target writes.
-func (f *Facts) copies() float64 { return float64(max(1, result.Copies(f.Target.Layers))) }
+func (f *Facts) copies() float64 { return float64(max(1, f.Target.Copies())) }
 
 // metadata is what a file system may write for itself when it is synced.
 const metadata = 4 << 20
@@ -177,10 +171,13 @@ func cachedBelow(f *Facts) []result.Verdict {
 	var out []result.Verdict
 	for _, d := range []direction{f.reading(), f.writing()} {
 		above := f.value("device." + d.name + ".bytes")
+		if !f.counted() {
+			above = d.bytes // the loop device itself is not counted
+		}
 		if above < enough || len(d.operations) == 0 {
 			continue
 		}
-		if !f.has(lower + "." + d.name + ".bytes") {
+		if !f.counted() || !f.has(lower+"."+d.name+".bytes") {
 			if loop.DirectIO != nil && !*loop.DirectIO {
 				out = append(out, d.each(result.Verdict{
 					Name: CachedBelow, Effect: result.Qualifies, Settle: "Attach it with losetup --direct-io=on.",
@@ -317,14 +314,31 @@ func noDeviceEvidence(f *Facts) []result.Verdict {
 	if _, ok := result.InMemory(f.Target.Layers); ok || f.counted() || f.has("zfs.arc.hits") {
 		return nil
 	}
-	why := f.Target.DeviceNote
-	if why == "" {
-		why = "the kernel does not count the I/O of the target's disks"
+	why, settle := f.Target.DeviceNote, "Measure on the machine that has the disks, or where the kernel counts their I/O."
+	if names := f.uncounted(); len(names) > 0 {
+		why = "the kernel does not count the I/O of " + strings.Join(names, ", ")
+		settle = "Let the kernel count it, and measure again: echo 1 > /sys/block/" + names[0] + "/queue/iostats. Some drivers count nothing."
 	}
 	return []result.Verdict{{
-		Name: NoDeviceEvidence, Effect: result.Qualifies, Settle: "Measure on the machine that has the disks, or where the kernel counts their I/O.",
+		Name: NoDeviceEvidence, Effect: result.Qualifies, Settle: settle,
 		Sentence: "Nothing shows whether the data came from a disk or from memory: " + why + ".",
 	}}
+}
+
+// uncounted are the disks that the kernel does not count, or did not to the end.
+func (f *Facts) uncounted() []string {
+	after := f.Target
+	if len(f.After) > 0 {
+		after.Layers = f.After
+	}
+	names := slices.Concat(f.Target.Uncounted(), after.Uncounted())
+	if len(names) == 0 && f.Target.DeviceNote == "" {
+		for _, d := range f.Target.Devices {
+			names = append(names, d.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // workingSet: caches in the path hold all that was read, and nothing shows whether they did.

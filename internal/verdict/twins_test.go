@@ -34,6 +34,10 @@ var pairs = map[string]pair{
 		verdict: CachedBelow, operation: "read", effect: result.Invalidates, lie: loop(0.45, 1),
 		twins: map[string]func(*Facts){"none": loop(1, 1), "metadata": loop(0.95, 0.95), "the disk does more": loop(3, 3)},
 	},
+	"a loop device that is not counted": {
+		verdict: CachedBelow, operation: "read", effect: result.Qualifies, also: []string{NoDeviceEvidence},
+		lie: both(loopOnly(false), setting("below.read.bytes", 0.0, "below.write.bytes", 0.0), blind),
+	},
 	"some page cache below a loop device": {verdict: CachedBelow, operation: "write", effect: result.Qualifies, lie: loop(1, 0.8)},
 	"a loop device whose file is out of sight": {
 		verdict: CachedBelow, operation: "write", effect: result.Qualifies, lie: loopOnly(false),
@@ -223,6 +227,13 @@ var pairs = map[string]pair{
 	"a disk of a virtual machine": {
 		verdict: FlushesUnproven, operation: "flush", effect: result.Qualifies, lie: both(climbed(20, 400, 2000), spinning("its caches cannot be seen from here")),
 	},
+	"flushes that the kernel does not count": {
+		verdict: FlushesUnproven, operation: "fdatasync", effect: result.Qualifies, also: []string{NoDeviceEvidence}, lie: both(climbed(20, 0, 0), blind),
+		twins: map[string]func(*Facts){"it does": climbed(20, 400, 0)},
+	},
+	"flushes that a page cache below answers": {
+		verdict: FlushesUnproven, operation: "flush", effect: result.Qualifies, also: []string{CachedBelow}, lie: both(climbed(1.1, 400, 0), loopOnly(false)),
+	},
 	"a disk that claims no volatile cache": {
 		verdict: FlushesUnproven, operation: "fdatasync", effect: result.Qualifies, lie: both(climbed(1, 0, 0), caching("write through")),
 		twins: map[string]func(*Facts){"of a workload that is no ladder": caching("write through")},
@@ -265,7 +276,7 @@ var pairs = map[string]pair{
 		},
 	},
 	"disks that nobody counts": {
-		verdict: NoDeviceEvidence, effect: result.Qualifies, lie: blind,
+		verdict: NoDeviceEvidence, effect: result.Qualifies, lie: both(blind, setting("background.read.bytes", 0.0)),
 		twins: map[string]func(*Facts){"but ZFS's cache": both(blind, setting("zfs.arc.hits", 0.0, "zfs.arc.misses", 1000.0))},
 	},
 	"another tool's output": {verdict: NoDeviceEvidence, effect: result.Qualifies, lie: func(f *Facts) { f.Imported = true }},

@@ -59,16 +59,22 @@ type Facts struct {
 	Imported bool
 	// Printed is what that output tells, and what the user adds.
 	Printed Printed
-	// Target and Memory of the worker's environment.
+	// Target and Memory of the worker's environment. The target's layers are those at the trial's
+	// beginning.
 	Target result.TargetEnvironment
+	// After are the layers when the trial had ended, if they were others.
+	After  []result.Layer
 	Memory result.Memory
 }
 
 // Of returns the facts of a trial.
 func Of(d *result.Trial, e *result.Environment) Facts {
-	f := Facts{Measurement: d.Measurement, Tunables: d.Tunables}
+	f := Facts{Measurement: d.Measurement, Tunables: d.Tunables, After: d.LayersAfter}
 	if e != nil {
 		f.Target, f.Memory = e.Target, e.Memory
+	}
+	if len(d.Layers) > 0 {
+		f.Target.Layers = d.Layers
 	}
 	return f
 }
