@@ -11,6 +11,7 @@ import (
 
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers/benchmark"
+	"storagebench.io/storagebench/controllers/schedule"
 	"storagebench.io/storagebench/internal/jobspec"
 )
 
@@ -45,7 +46,9 @@ func Cache(o Options) cache.Options {
 		&corev1.Node{}:                  {Transform: trimNode},
 		&corev1.Namespace{}:             {Transform: trimMeta},
 		&v1alpha1.StorageBenchmark{}:    {Transform: benchmark.Strip},
-		&coordinationv1.Lease{}:         {Namespaces: map[string]cache.Config{o.Namespace: {LabelSelector: ours}}},
+
+		&v1alpha1.StorageBenchmarkSchedule{}: {Transform: schedule.Strip},
+		&coordinationv1.Lease{}:              {Namespaces: map[string]cache.Config{o.Namespace: {LabelSelector: ours}}},
 	}
 	return out
 }

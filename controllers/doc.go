@@ -1,6 +1,7 @@
 // Package controllers wires the operator's controllers together: Scheme, Cache and Setup are
 // all that its program needs. What they decide has a room of its own each:
 //
+//	schedule    a StorageBenchmarkSchedule: makes benchmarks, and says since when they are slower
 //	benchmark   a StorageBenchmark, from spec to status; calls the others
 //	workers     Jobs of workers, and what they own
 //	admission   can it be run: facts, a chain of pure checks, the nodes, the tunables

@@ -21,6 +21,7 @@ import (
 	"storagebench.io/storagebench/controllers/metrics"
 	"storagebench.io/storagebench/controllers/restore"
 	"storagebench.io/storagebench/controllers/results"
+	"storagebench.io/storagebench/controllers/schedule"
 	"storagebench.io/storagebench/controllers/stores"
 	"storagebench.io/storagebench/controllers/workers"
 	"storagebench.io/storagebench/internal/jobspec"
@@ -70,7 +71,7 @@ func watch(ctx context.Context, mgr ctrl.Manager) error {
 
 // Setup registers the controllers with a manager.
 func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
-	for _, index := range []func(context.Context, client.FieldIndexer) error{leases.Index, restore.Index, benchmark.Index} {
+	for _, index := range []func(context.Context, client.FieldIndexer) error{leases.Index, restore.Index, benchmark.Index, schedule.Index} {
 		if err := index(ctx, mgr.GetFieldIndexer()); err != nil {
 			return err
 		}
@@ -109,6 +110,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	records := restore.Records{Client: c, Live: live, Settings: o.Settings, Namespace: o.RestoreNamespace, Clock: o.Clock}
 	restores := &restore.Reconciler{Records: records}
 	if err := restores.SetupWithManager(mgr); err != nil {
+		return err
+	}
+	schedules := &schedule.Reconciler{Client: c, Live: live, Events: mgr.GetEventRecorder("storagebench"), Clock: o.Clock}
+	if err := schedules.SetupWithManager(mgr); err != nil {
 		return err
 	}
 	benchmarks := &benchmark.Reconciler{

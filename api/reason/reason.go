@@ -109,6 +109,27 @@ const (
 	Restored = "Restored"
 )
 
+// Reasons of the conditions of a StorageBenchmarkSchedule, besides Suspended.
+const (
+	// Scheduled: runs are made at their times.
+	Scheduled = "Scheduled"
+	// InvalidSchedule: schedule, timeZone or quietWindows give no times.
+	InvalidSchedule = "InvalidSchedule"
+	// RunRejected: the API server refused the benchmark of a run.
+	RunRejected = "RunRejected"
+	// RunStalled: the next run waits for one that makes no progress until somebody acts.
+	RunStalled = "RunStalled"
+	// HistoryTooShort: there are too few runs to tell a change.
+	HistoryTooShort = "HistoryTooShort"
+	// NoRegression: no median that is still measured has changed for the worse, or somebody has
+	// acknowledged that.
+	NoRegression = "NoRegression"
+	// MediansWorse: a median is worse since a run, and later runs confirm it.
+	MediansWorse = "MediansWorse"
+	// InvalidAcknowledgement: the annotation storagebench.io/acknowledge cannot be read.
+	InvalidAcknowledgement = "InvalidAcknowledgement"
+)
+
 // Reasons of the condition Available of a ResultStore, besides
 // InvalidCredentials.
 const (

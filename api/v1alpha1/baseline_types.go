@@ -4,6 +4,8 @@ package v1alpha1
 const LatestQualified = "LatestQualified"
 
 // Baseline is an earlier run of the benchmark that this one must not be worse than.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.benchmark) || has(self.from) && self.from != 'LatestQualified'",message="baseline.benchmark names another benchmark: set baseline.from to the ID of its run, as its status.run.id shows it"
 type Baseline struct {
 	// from is LatestQualified, the last run of this benchmark that was complete, met its gates if it has any, and
 	// was no regression; or the ID of a run, as status.run.id showed it. Its summary is read from
@@ -12,6 +14,13 @@ type Baseline struct {
 	// +kubebuilder:validation:MaxLength=80
 	// +kubebuilder:validation:Pattern=`^(LatestQualified|[a-z0-9]([-a-z0-9]*[a-z0-9])?)$`
 	From string `json:"from,omitempty"`
+
+	// benchmark of the same namespace that the run from is of; its results must be in the ResultStore of
+	// this one. It need not exist any more. A StorageBenchmarkSchedule sets it. Default: this benchmark.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	Benchmark string `json:"benchmark,omitempty"`
 
 	// maxRegression is the worst acceptable change of a metric, as a percentage. Default: 5%.
 	// +optional

@@ -41,6 +41,16 @@ const (
 // has it as well: False, with the reason, until the record is deleted.
 const ConditionTunablesRestored = "TunablesRestored"
 
+// Conditions of a StorageBenchmarkSchedule, besides Ready and Stalled.
+const (
+	// ConditionSuspended is abnormal-true: spec.suspend is true, and no run is made.
+	ConditionSuspended = "Suspended"
+
+	// ConditionRegressed is abnormal-true, and always present: a median has changed for the worse, and
+	// two runs or more show it. Unknown while there are too few runs to tell.
+	ConditionRegressed = "Regressed"
+)
+
 // ConditionAvailable is the condition of a ResultStore. It is normal-true: an
 // object could be written, read back and deleted under the store's prefix when
 // that was last tried.

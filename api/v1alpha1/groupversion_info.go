@@ -14,6 +14,7 @@ var GroupVersion = schema.GroupVersion{Group: "storagebench.io", Version: "v1alp
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion,
 		&StorageBenchmark{}, &StorageBenchmarkList{},
+		&StorageBenchmarkSchedule{}, &StorageBenchmarkScheduleList{},
 		&ResultStore{}, &ResultStoreList{},
 		&TunablePolicy{}, &TunablePolicyList{},
 		&NodeRestore{}, &NodeRestoreList{},

@@ -61,6 +61,12 @@ type StorageBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxLength=80
 	LatestQualified string `json:"latestQualified,omitempty"`
 
+	// facts of the run's configuration and environment that make numbers differ, of at most 64: what a
+	// StorageBenchmarkSchedule compares from run to run.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	Facts map[string]string `json:"facts,omitempty"`
+
 	// comparisons of variants with the control, of at most 64; the result store's
 	// summary.json has them all.
 	// +optional

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"time"
+	_ "time/tzdata" // schedules have time zones, and an image may have none
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"

@@ -14,7 +14,7 @@ func baselineOf(b *v1alpha1.StorageBenchmark) *results.Baseline {
 	if spec == nil {
 		return nil
 	}
-	out := &results.Baseline{Run: spec.From, MaxRegression: plan.DefaultMaxRegression}
+	out := &results.Baseline{Run: spec.From, Benchmark: spec.Benchmark, MaxRegression: plan.DefaultMaxRegression}
 	if cmp.Or(spec.From, v1alpha1.LatestQualified) == v1alpha1.LatestQualified {
 		out.Run = b.Status.LatestQualified
 	}

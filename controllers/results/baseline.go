@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +16,10 @@ import (
 
 // Baseline is the run that a benchmark's run is compared with.
 type Baseline struct {
-	// Run of the same benchmark; empty: there is none yet.
+	// Run of the benchmark; empty: there is none yet.
 	Run string
+	// Benchmark of the same namespace; empty: the run's own.
+	Benchmark string
 	// MaxRegression is the worst acceptable change: 0.05 is 5 %.
 	MaxRegression float64
 }
@@ -33,11 +36,11 @@ func against(ctx context.Context, bucket stores.Bucket, rs *v1alpha1.ResultStore
 		out.Sentence = "no earlier run of this benchmark qualifies as a baseline; a later run can be compared with this one"
 		return out, nil
 	}
-	keys := trial.Keys{Namespace: s.Benchmark.Namespace, Name: s.Benchmark.Name, Run: b.Run}
+	keys := trial.Keys{Namespace: s.Benchmark.Namespace, Name: cmp.Or(b.Benchmark, s.Benchmark.Name), Run: b.Run}
 	document, err := bucket.GetLimited(ctx, keys.Summary(), result.MaxRunSummary)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		out.Sentence = fmt.Sprintf("the result store has no summary of run %s of this benchmark; set spec.baseline.from to a run that it has", b.Run)
+		out.Sentence = fmt.Sprintf("the result store has no summary of run %s of benchmark %s; set spec.baseline.from to a run that it has", b.Run, keys.Name)
 		return out, nil
 	case errors.Is(err, store.ErrTooLarge):
 		out.Sentence = fmt.Sprintf("the summary of run %s is too large to be one", b.Run)

@@ -38,6 +38,41 @@ func Differences(first, second result.Summary) []string {
 	return out
 }
 
+// Facts returns what Differences compares, by name. A fact that is not the same for all workers has an entry for
+// each of them.
+func Facts(s result.Summary) map[string]string {
+	out := map[string]string{}
+	for name, value := range s.Configuration {
+		if value != "" {
+			out[name] = short(value)
+		}
+	}
+	byName := map[string]map[string]string{}
+	for worker, e := range s.Environment {
+		if e == nil {
+			continue
+		}
+		for name, value := range facts(e) {
+			if byName[name] == nil {
+				byName[name] = map[string]string{}
+			}
+			byName[name][worker] = short(value)
+		}
+	}
+	for name, values := range byName {
+		if distinct := slices.Compact(slices.Sorted(maps.Values(values))); len(distinct) == 1 {
+			if distinct[0] != "" {
+				out[name] = distinct[0]
+			}
+			continue
+		}
+		for worker, value := range values {
+			out[name+" on "+worker] = value
+		}
+	}
+	return out
+}
+
 // short cuts what somebody else wrote.
 func short(s string) string {
 	if r := []rune(s); len(r) > 100 {

@@ -332,6 +332,15 @@ func looksOf(p *trial.Plan) Looks {
 	return Looks{Max: p.Stop.Max, Spending: Front}
 }
 
+// settings are tunables in words, as a digest does not say what changed.
+func settings(all []trial.Tunable) string {
+	words := make([]string, len(all))
+	for i, t := range all {
+		words[i] = t.Name + "=" + t.Value
+	}
+	return strings.Join(words, ", ")
+}
+
 // configuration returns what a plan measures.
 func configuration(p *trial.Plan) map[string]string {
 	out := map[string]string{}
@@ -347,6 +356,9 @@ func configuration(p *trial.Plan) map[string]string {
 	}
 	for _, v := range p.Variants {
 		out["variant "+v.Name] = digest(v)
+		if len(v.Tunables) > 0 {
+			out["settings of "+v.Name] = settings(v.Tunables)
+		}
 	}
 	for _, t := range p.Targets {
 		out["target "+t.Name] = fmt.Sprintf("%s %s", t.Source, t.Ref)

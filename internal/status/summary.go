@@ -1,7 +1,9 @@
 package status
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/compare"
 	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
 )
@@ -45,10 +48,26 @@ func Summary(status *v1alpha1.StorageBenchmarkStatus, s result.Summary) {
 	}
 	setGates(status, s)
 	setBaseline(status, s)
+	status.Facts = facts(s)
 	status.Comparisons = nil
 	for _, c := range s.Comparisons[:min(len(s.Comparisons), MaxRows)] {
 		status.Comparisons = append(status.Comparisons, comparison(c))
 	}
+}
+
+// MaxFacts is the number of facts in a status.
+const MaxFacts = 64
+
+// facts returns those of a summary, as many as there is room for.
+func facts(s result.Summary) map[string]string {
+	all := compare.Facts(s)
+	out := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if len(out) < MaxFacts {
+			out[Shorten(name, 120)] = Shorten(all[name], 120)
+		}
+	}
+	return out
 }
 
 // MaxVerdicts is the number of verdicts of a row in a status, and verdictBytes what those of all

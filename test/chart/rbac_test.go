@@ -40,9 +40,13 @@ var granted = map[string]map[string]string{
 		"events.events.k8s.io":              "create patch",
 		"jobs.batch":                        "create delete get list patch watch",
 		"jobs/finalizers.batch":             "update",
-		"storagebenchmarks.storagebench.io": "delete get list patch watch",
+		"storagebenchmarks.storagebench.io": "create delete get list patch watch",
 		"storagebenchmarks/status.storagebench.io":     "get patch update",
 		"storagebenchmarks/finalizers.storagebench.io": "update",
+
+		"storagebenchmarkschedules.storagebench.io":            "get list watch",
+		"storagebenchmarkschedules/status.storagebench.io":     "get patch update",
+		"storagebenchmarkschedules/finalizers.storagebench.io": "update",
 	},
 	"operator": {
 		"secrets(storagebench-store)":    "get",

@@ -79,6 +79,45 @@ func store(condition *metav1.Condition) *v1alpha1.ResultStore {
 	return s
 }
 
+// schedule is one of generation 2 with these conditions, all observed.
+func schedule(conditions ...metav1.Condition) *v1alpha1.StorageBenchmarkSchedule {
+	s := &v1alpha1.StorageBenchmarkSchedule{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "StorageBenchmarkSchedule"},
+		ObjectMeta: metav1.ObjectMeta{Name: "s", Namespace: "n", Generation: 2},
+		Status:     v1alpha1.StorageBenchmarkScheduleStatus{ObservedGeneration: 2, Conditions: conditions},
+	}
+	for i := range conditions {
+		conditions[i].Message, conditions[i].ObservedGeneration = "as the test says", 2
+	}
+	return s
+}
+
+func schedules() []state {
+	const kind = "StorageBenchmarkSchedule"
+	ready := metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: reason.Scheduled}
+	regressed := metav1.Condition{Type: "Regressed", Status: metav1.ConditionTrue, Reason: reason.MediansWorse}
+	suspended := metav1.Condition{Type: "Suspended", Status: metav1.ConditionTrue, Reason: reason.Suspended}
+	unready := metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse, Reason: reason.InvalidSchedule}
+	stalled := metav1.Condition{Type: "Stalled", Status: metav1.ConditionTrue, Reason: reason.InvalidSchedule}
+	unseen := schedule()
+	unseen.Status.ObservedGeneration = -1
+	changed := schedule(ready)
+	changed.Generation = 3
+	deleted := schedule(ready)
+	deleted.DeletionTimestamp = &metav1.Time{Time: noon}
+	done := seen{status.CurrentStatus, "Healthy", "Current"}
+	progress := seen{status.InProgressStatus, "Progressing", "InProgress"}
+	return []state{
+		{"a schedule that is not seen yet", unseen, kind, progress},
+		{"a schedule that was changed", changed, kind, progress},
+		{"a schedule that is being deleted", deleted, kind, seen{status.TerminatingStatus, "Progressing", "Current"}},
+		{"a schedule", schedule(ready), kind, done},
+		{"a schedule whose storage is slower", schedule(ready, regressed), kind, done},
+		{"a suspended schedule", schedule(ready, suspended), kind, done},
+		{"a schedule that gives no times", schedule(unready, stalled), kind, seen{status.FailedStatus, "Degraded", "Failed"}},
+	}
+}
+
 func all() []state {
 	unseen := benchmark(states.Outcome{})
 	unseen.Status = v1alpha1.StorageBenchmarkStatus{ObservedGeneration: -1}
@@ -109,7 +148,7 @@ func all() []state {
 	for _, why := range []string{reason.InvalidSpec, reason.PodUnschedulable, reason.StoreUnavailable} {
 		out = append(out, state{why + ", stalled", benchmark(states.Outcome{Reason: why, Message: "x", Stalled: true}), "StorageBenchmark", stuck})
 	}
-	return out
+	return append(out, schedules()...)
 }
 
 func TestEachToolSeesEachStateAsWhatItIs(t *testing.T) {

@@ -61,6 +61,11 @@ var Rules = []Rule{
 	{Path: "internal/compare", Own: []string{"internal/result", "internal/report", "internal/suggest"}, Pure: true, Bare: true},
 	{Path: "internal/status", Own: []string{"api/v1alpha1", "internal/compare", "internal/progress", "internal/report", "internal/result", "internal/trial"}, Foreign: kubernetesTypes, Pure: true},
 
+	// Schedules.
+	{Path: "internal/changes", Foreign: []string{"gonum.org/v1/gonum/stat"}, Pure: true, Bare: true},
+	{Path: "internal/schedule", Foreign: []string{"github.com/robfig/cron/v3"}, Pure: true, Bare: true},
+	{Path: "internal/history", Own: []string{"api/v1alpha1", "internal/changes", "internal/result"}, Foreign: kubernetesTypes, Pure: true},
+
 	{Path: "internal/qualify", Own: []string{"api/v1alpha1", "internal/result", "internal/suggest"}, Foreign: kubernetesTypes, Pure: true},
 
 	// Stores of results. The S3 SDK is in one place.
@@ -157,6 +162,11 @@ var Rules = []Rule{
 			"api/v1alpha1", "controllers/action", "controllers/admission", "controllers/leases", "controllers/nodes", "controllers/restore",
 			"controllers/results", "controllers/state", "controllers/stores", "controllers/workers", "controllers/written", "internal/jobspec", "internal/plan", "internal/policy", "internal/progress", "internal/status", "internal/trial",
 		},
+		Foreign: controllerFramework,
+	},
+	{
+		Path:    "controllers/schedule",
+		Own:     []string{"api/v1alpha1", "controllers/action", "internal/history", "internal/plan", "internal/schedule", "internal/status"},
 		Foreign: controllerFramework,
 	},
 	{

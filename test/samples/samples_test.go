@@ -56,6 +56,24 @@ func TestBenchmarks(t *testing.T) {
 	}
 }
 
+func TestSchedules(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(dir, "storagebenchmarkschedule_*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no schedules in %s (%v)", dir, err)
+	}
+	for _, file := range files {
+		s := &v1alpha1.StorageBenchmarkSchedule{}
+		if err := yaml.UnmarshalStrict(read(t, file), s); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		b := &v1alpha1.StorageBenchmark{Spec: s.Spec.Template.Spec}
+		b.Name = s.Name
+		if _, err := plan.Build(plan.Input{Benchmark: b, Run: "test", Nodes: []string{"a"}, Engines: engines.All()}); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
 // A sample that compares says in its status which is better, so it must have as many trials as the
 // smallest p of a sign-flip over blocks of two repeats takes, corrected for all its comparisons.
 func TestSamplesThatCompareHaveEnoughTrialsToDecide(t *testing.T) {
