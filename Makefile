@@ -65,7 +65,7 @@ fmt: ## Format the Go files
 
 .PHONY: vet
 vet: ## Run go vet, also on the tests that need a cluster
-	@go vet -tags integration,e2e,system,chart,zfs,attacks,upgrade,truth,powercut ./...
+	@go vet -tags integration,e2e,system,chart,zfs,attacks,upgrade,truth,powercut,changepoints ./...
 
 .PHONY: lint
 lint: ## Run golangci-lint
@@ -149,6 +149,10 @@ test-truth: build ## Tell storagebench lies and honest twins on loop devices, as
 .PHONY: test-jobfiles
 test-jobfiles: build ## Compare what fio itself does with over 100 job files and command lines with what storagebench does
 	@go run ./hack/test-jobfiles
+
+.PHONY: test-changepoints
+test-changepoints: ## Compare change points with those of Apache Otava, from PyPI, on 1,100 series
+	@hack/test-changepoints
 
 .PHONY: test-powercut
 test-powercut: ## Cut the power of virtual disks that are honest about flushes and of some that lie (CUTS=20 each)
