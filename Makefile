@@ -237,6 +237,10 @@ bench-scale: build ## Measure the operator with 10,000 benchmarks on 1,000 simul
 
 ##@ Release
 
+.PHONY: krew
+krew: ## Make archives and a manifest for kubectl krew in bin/krew (URL= where the archives will be)
+	@hack/krew "$(URL)"
+
 .PHONY: chart
 chart: ## Package the chart into bin/
 	@. hack/env.sh && helm package charts/storagebench --destination bin
