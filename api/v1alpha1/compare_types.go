@@ -39,7 +39,7 @@ type Compare struct {
 type PrimaryMetric struct {
 	// workload whose comparisons are decided. Default: every workload that has the metric.
 	// +optional
-	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:MaxLength=80
 	Workload string `json:"workload,omitempty"`
 
 	// metric that decides, such as write.latency.p99. Its name must tell which way is better: a

@@ -47,7 +47,7 @@ type ComparisonRow struct {
 	// workload name.
 	// +required
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:MaxLength=80
 	Workload string `json:"workload"`
 
 	// part of the workload, such as a job of a fio job file; absent: the whole.

@@ -7,10 +7,10 @@ import "k8s.io/apimachinery/pkg/api/resource"
 //
 // +kubebuilder:validation:XValidation:rule="has(self.max) != has(self.min)",message="a gate needs exactly one of max and min"
 type Gate struct {
-	// workload whose metric it is.
+	// workload whose metric it is; a point of a sweep is one: oltp@iodepth-8.
 	// +required
-	// +kubebuilder:validation:MaxLength=40
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +kubebuilder:validation:MaxLength=80
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(@[a-z0-9_-]+)?$`
 	Workload string `json:"workload"`
 
 	// target that the gate is for. Default: every target.
@@ -64,7 +64,7 @@ type GateStatus struct {
 	// workload name.
 	// +required
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:MaxLength=80
 	Workload string `json:"workload"`
 
 	// variant name, if the benchmark has variants.

@@ -51,6 +51,12 @@ type StorageBenchmarkStatus struct {
 	// +optional
 	SummaryOmitted int32 `json:"summaryOmitted,omitempty"`
 
+	// sweeps are what workloads measured at the points of their sweeps; summary.json has them all.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	Sweeps []SweepStatus `json:"sweeps,omitempty"`
+
 	// baseline is the comparison with an earlier run, if spec.baseline asks for one.
 	// +optional
 	Baseline *BaselineStatus `json:"baseline,omitempty"`
@@ -314,7 +320,7 @@ type SummaryRow struct {
 	// workload name.
 	// +required
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:MaxLength=80
 	Workload string `json:"workload"`
 
 	// node name.

@@ -48,4 +48,8 @@ type Workload struct {
 	// flushes.
 	// +optional
 	FlushLadder *FlushLadderWorkload `json:"flushLadder,omitempty"`
+
+	// sweep measures the workload at several settings, and says which is best. Default: as it is.
+	// +optional
+	Sweep *Sweep `json:"sweep,omitempty"`
 }

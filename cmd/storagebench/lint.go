@@ -257,6 +257,7 @@ func (d *lintDocument) workload(file string, w v1alpha1.Workload, mode trial.Mod
 		return err
 	}
 	delete(fields, "name")
+	delete(fields, "sweep")
 	prefix := "spec.workloads[" + w.Name + "]."
 	if raw, ok := fields["fio"]; ok {
 		problems, changes := fioengine.Lint(raw, mode, workload.Machine{})

@@ -229,16 +229,26 @@ func outline(ctx context.Context, f planFlags) (*planDocument, error) {
 	for _, target := range b.Spec.Targets {
 		i := slices.IndexFunc(p.Targets, func(t trial.Target) bool { return t.Name == target.Name })
 		place, from := placeOf(ctx, target, p.Targets[i], paths[target.Name], sizes)
+		laid := map[string]uint64{} // room before the first point of a sweep laid out the files of all
 		for _, w := range p.Workloads {
-			o, err := registry.Outline(w, place)
+			at, shared := place, false
+			if room, ok := laid[w.Files]; ok && w.Files != "" {
+				at.Room, shared = room, true
+			}
+			o, err := registry.Outline(w, at)
 			if err != nil {
 				return nil, fmt.Errorf("plan: workload %s on target %s: %w", w.Name, target.Name, err)
 			}
-			work := planned(o, w, p.Targets[i], place, sizes["rate"])
+			if shared {
+				o.Prepares = 0
+			} else {
+				laid[w.Files] = place.Room
+			}
+			work := planned(o, w, p.Targets[i], at, sizes["rate"])
 			work.From = from
 			work.Trials = len(slices.DeleteFunc(slices.Clone(p.Trials), func(t trial.Trial) bool { return t.Workload != w.Name }))
 			d.Workloads = append(d.Workloads, work)
-			if place.Room != math.MaxUint64 {
+			if place.Room != math.MaxUint64 && !shared {
 				place.Room -= min(place.Room, o.Keeps) // what it laid out stays for its next trials
 			}
 		}

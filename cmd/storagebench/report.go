@@ -24,7 +24,7 @@ import (
 // reportFormats are the output formats of report, and tables what its CSV can be of.
 var (
 	reportFormats = []string{"table", "html", "markdown", "junit", "csv", "benchstat", "parquet", "json"}
-	csvTables     = []string{"rows", "trials", "comparisons"}
+	csvTables     = []string{"rows", "trials", "comparisons", "sweeps"}
 )
 
 type reportFlags struct{ output, of, out, trial string }
@@ -182,6 +182,8 @@ func (f reportFlags) write(w io.Writer, in page.Input) error {
 			return export.Trials(w, workers)
 		case "comparisons":
 			return export.Comparisons(w, s)
+		case "sweeps":
+			return export.Sweeps(w, s)
 		}
 	}
 	return printSummary(w, f.output, s)
@@ -223,7 +225,7 @@ func printSummary(w io.Writer, output string, s result.Summary) error {
 	switch output {
 	case "table":
 		w = coloured(w)
-		return errors.Join(report.Answer(w, s.Answer), report.Table(w, s), report.Gates(w, s), report.WriteVerdicts(w, s), report.Comparisons(w, s), report.Matrix(w, s))
+		return errors.Join(report.Answer(w, s.Answer), report.Table(w, s), report.Gates(w, s), report.Sweeps(w, s), report.WriteVerdicts(w, s), report.Comparisons(w, s), report.Matrix(w, s))
 	case "csv":
 		return export.Rows(w, s)
 	default:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/plan"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/tunable"
 )
@@ -14,7 +15,7 @@ import (
 // lose data must be accepted here as well.
 func ownVariants(b *v1alpha1.StorageBenchmark) ([]trial.Variant, error) {
 	var variants []trial.Variant
-	for _, v := range b.Spec.Variants {
+	for _, v := range plan.Variants(b.Spec) {
 		variant := trial.Variant{Name: v.Name, AcceptDataLoss: v.AcceptDataLoss}
 		for i, t := range v.Tunables {
 			value := t.Value.String()

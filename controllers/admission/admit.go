@@ -83,12 +83,13 @@ func withLabels(all []corev1.Node, names []string) (nodes []policy.Node) {
 }
 
 func permit(f Facts, rules Rules, nodes []policy.Node) ([]trial.Variant, error) {
-	if len(f.Benchmark.Spec.Variants) == 0 {
+	variants := plan.Variants(f.Benchmark.Spec)
+	if len(variants) == 0 {
 		return nil, nil
 	}
 	return policy.Permit(policy.Input{
 		Namespace: f.Benchmark.Namespace, NamespaceLabels: f.Namespace.Labels, Nodes: nodes,
-		Variants: f.Benchmark.Spec.Variants, Catalogue: rules.Tunables, Policies: slices.Clone(f.Policies),
+		Variants: variants, Catalogue: rules.Tunables, Policies: slices.Clone(f.Policies),
 	})
 }
 

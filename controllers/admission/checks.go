@@ -16,6 +16,7 @@ import (
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers/stores"
 	"storagebench.io/storagebench/internal/jobspec"
+	"storagebench.io/storagebench/internal/plan"
 	"storagebench.io/storagebench/internal/status"
 	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
@@ -166,7 +167,7 @@ func namespaceAllowsPrivilege(f Facts) *trial.Failure {
 			return forbidden("spec.targets["+target.Name+"]."+string(source), "a path of the node", "measure a StorageClass instead")
 		}
 	}
-	for _, v := range f.Benchmark.Spec.Variants {
+	for _, v := range plan.Variants(f.Benchmark.Spec) {
 		if len(v.Tunables) > 0 {
 			return forbidden("spec.variants", "a tunable", "leave the tunables out")
 		}

@@ -14,6 +14,7 @@ import (
 
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers/stores"
+	"storagebench.io/storagebench/internal/plan"
 )
 
 // Limits are what the operator allows at all, whatever a spec asks for.
@@ -75,7 +76,7 @@ func Gather(ctx context.Context, reader client.Reader, limits Limits, b *v1alpha
 		return f, err
 	}
 	f.Nodes = nodes.Items
-	if slices.ContainsFunc(b.Spec.Variants, func(v v1alpha1.Variant) bool { return len(v.Tunables) > 0 }) {
+	if slices.ContainsFunc(plan.Variants(b.Spec), func(v v1alpha1.Variant) bool { return len(v.Tunables) > 0 }) {
 		policies := &v1alpha1.TunablePolicyList{}
 		if err := reader.List(ctx, policies); err != nil {
 			return f, err

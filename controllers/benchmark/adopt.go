@@ -21,6 +21,7 @@ import (
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers/action"
 	"storagebench.io/storagebench/controllers/results"
+	"storagebench.io/storagebench/internal/plan"
 	"storagebench.io/storagebench/internal/progress"
 	"storagebench.io/storagebench/internal/status"
 	"storagebench.io/storagebench/internal/trial"
@@ -184,7 +185,7 @@ func settingsOf(b *v1alpha1.StorageBenchmark, variants []trial.Variant) []v1alph
 			settings = append(settings, v1alpha1.RestorableSetting{Name: name, Devices: []string{trial.Everything}, Datasets: []string{trial.Everything}})
 		}
 	}
-	for _, v := range b.Spec.Variants {
+	for _, v := range plan.Variants(b.Spec) {
 		for _, t := range v.Tunables {
 			add(t.Name)
 		}

@@ -18,7 +18,7 @@ const DefaultMinEffect = 0.05
 
 // buildCompare returns what the spec compares; nil if it does not say, which is the same as variants
 // by the defaults.
-func buildCompare(spec v1alpha1.StorageBenchmarkSpec) (*trial.Compare, error) {
+func buildCompare(spec v1alpha1.StorageBenchmarkSpec, p *trial.Plan) (*trial.Compare, error) {
 	c := spec.Compare
 	if c == nil {
 		return nil, nil
@@ -27,8 +27,8 @@ func buildCompare(spec v1alpha1.StorageBenchmarkSpec) (*trial.Compare, error) {
 	switch {
 	case c.By == v1alpha1.CompareByTarget && len(spec.Targets) < 2:
 		return nil, invalid("spec.compare.by", "it is target, but the benchmark has only one target", "add a target, or remove spec.compare")
-	case c.By != v1alpha1.CompareByTarget && len(spec.Variants) < 2:
-		return nil, invalid("spec.compare.by", fmt.Sprintf("it is variant, but the benchmark has %s", suggest.Count(len(spec.Variants), "variant")), "add variants, set by to target, or remove spec.compare")
+	case c.By != v1alpha1.CompareByTarget && len(p.Variants) < 2:
+		return nil, invalid("spec.compare.by", fmt.Sprintf("it is variant, but the benchmark has %s", suggest.Count(len(p.Variants), "variant")), "add variants, set by to target, or remove spec.compare")
 	}
 	if c.MinEffect != "" {
 		effect, err := Percent(c.MinEffect)
@@ -42,7 +42,7 @@ func buildCompare(spec v1alpha1.StorageBenchmarkSpec) (*trial.Compare, error) {
 			return nil, invalid("spec.compare.primary.metric", fmt.Sprintf("the name %q does not tell which way is better", m.Metric), "name a rate, a bandwidth or a time, for example read.iops or write.latency.p99")
 		}
 		var names []string
-		for _, w := range spec.Workloads {
+		for _, w := range p.Workloads {
 			names = append(names, w.Name)
 		}
 		if m.Workload != "" && !slices.Contains(names, m.Workload) {

@@ -34,7 +34,7 @@ func TestWhatIsComparedIsCheckedAgainstTheSpec(t *testing.T) {
 		"a count":                  {spec: spec(1, 2, v1alpha1.Compare{Primary: metric("", "read.ios")}), field: "spec.compare.primary.metric"},
 		"a workload that is not":   {spec: spec(1, 2, v1alpha1.Compare{Primary: metric("oltpp", "read.iops")}), field: "spec.compare.primary.workload"},
 	} {
-		got, err := buildCompare(c.spec)
+		got, err := buildCompare(c.spec, planNames(c.spec))
 		failure, _ := errors.AsType[*trial.Failure](err)
 		if (failure == nil) != (c.field == "") || failure != nil && (failure.Field != c.field || failure.Remedy == "") {
 			t.Errorf("%s: %v, want a failure of %q", name, err, c.field)
@@ -43,7 +43,7 @@ func TestWhatIsComparedIsCheckedAgainstTheSpec(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	if got, err := buildCompare(v1alpha1.StorageBenchmarkSpec{}); got != nil || err != nil {
+	if got, err := buildCompare(v1alpha1.StorageBenchmarkSpec{}, &trial.Plan{}); got != nil || err != nil {
 		t.Errorf("without spec.compare: %+v, %v", got, err)
 	}
 }
@@ -59,4 +59,16 @@ func TestABaselineIsAPercentage(t *testing.T) {
 	if err := checkBaseline(nil); err != nil {
 		t.Error(err)
 	}
+}
+
+// planNames is as much of a plan as a comparison needs.
+func planNames(spec v1alpha1.StorageBenchmarkSpec) *trial.Plan {
+	p := &trial.Plan{}
+	for _, w := range spec.Workloads {
+		p.Workloads = append(p.Workloads, trial.Workload{Name: w.Name})
+	}
+	for _, v := range spec.Variants {
+		p.Variants = append(p.Variants, trial.Variant{Name: v.Name})
+	}
+	return p
 }

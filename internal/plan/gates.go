@@ -30,7 +30,7 @@ func buildGates(spec v1alpha1.StorageBenchmarkSpec, workloads []trial.Workload) 
 		if names := namesOf(spec.Targets, func(t v1alpha1.Target) string { return t.Name }); g.Target != "" && !slices.Contains(names, g.Target) {
 			return nil, notThere(field+".target", "target", g.Target, names)
 		}
-		if names := namesOf(spec.Variants, func(v v1alpha1.Variant) string { return v.Name }); g.Variant != "" && !slices.Contains(names, g.Variant) {
+		if names := namesOf(Variants(spec), func(v v1alpha1.Variant) string { return v.Name }); g.Variant != "" && !slices.Contains(names, g.Variant) {
 			return nil, notThere(field+".variant", "variant", g.Variant, names)
 		}
 		if failure := checkMetric(workloads[at].Engine, g.Metric); failure != nil {

@@ -60,7 +60,7 @@ func alternating(p *trial.Plan, repeats int) []trial.Trial {
 	sequence := map[string][]string{}
 	var trials []trial.Trial
 	for repeat := 1; repeat <= repeats; repeat++ {
-		for _, w := range p.Workloads {
+		for _, w := range shufflePoints(p, repeat) {
 			if perBlock == 1 || repeat%2 == 1 {
 				s := slices.Clone(variants)
 				random.Shuffle(len(s), func(i, j int) { s[i], s[j] = s[j], s[i] })
@@ -79,6 +79,27 @@ func alternating(p *trial.Plan, repeats int) []trial.Trial {
 		}
 	}
 	return trials
+}
+
+// shufflePoints returns the workloads of a repeat: in the plan's order, but points of a sweep in a
+// random one among themselves, as those that are next to each other would otherwise always follow
+// each other.
+func shufflePoints(p *trial.Plan, repeat int) []trial.Workload {
+	if len(p.Sweeps) == 0 {
+		return p.Workloads
+	}
+	out := slices.Clone(p.Workloads)
+	random := rand.New(rand.NewPCG(p.Seed, 1<<33+uint64(repeat)))
+	for begin := 0; begin < len(out); {
+		end := begin + 1
+		for out[begin].Of != "" && end < len(out) && out[end].Of == out[begin].Of {
+			end++
+		}
+		run := out[begin:end]
+		random.Shuffle(len(run), func(i, j int) { run[i], run[j] = run[j], run[i] })
+		begin = end
+	}
+	return out
 }
 
 // sequential returns all repeats of a workload with one variant, then all with the next. They

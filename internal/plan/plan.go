@@ -67,17 +67,14 @@ func Build(in Input) (*trial.Plan, error) {
 		}
 		p.Targets = append(p.Targets, target)
 	}
-	for _, w := range b.Spec.Workloads {
-		workload, err := buildWorkload(w, p.Targets, in.Engines)
-		if err != nil {
-			return nil, err
-		}
-		p.Workloads = append(p.Workloads, workload)
+	if err := in.workloads(p); err != nil {
+		return nil, err
 	}
-	if p.Variants = in.Variants; len(p.Variants) != len(b.Spec.Variants) {
-		return nil, fmt.Errorf("plan: got permissions for %d of the spec's %d variants", len(p.Variants), len(b.Spec.Variants))
+	variants := Variants(b.Spec)
+	if p.Variants = in.Variants; len(p.Variants) != len(variants) {
+		return nil, fmt.Errorf("plan: got permissions for %d of the spec's %d variants", len(p.Variants), len(variants))
 	}
-	compare, err := buildCompare(b.Spec)
+	compare, err := buildCompare(b.Spec, p)
 	if err != nil {
 		return nil, err
 	}
@@ -160,8 +157,34 @@ func buildTarget(t v1alpha1.Target, mode trial.Mode) (trial.Target, error) {
 	return out, nil
 }
 
-func buildWorkload(w v1alpha1.Workload, targets []trial.Target, engines Checker) (trial.Workload, error) {
-	field := "spec.workloads[" + w.Name + "]"
+// workloads fills in the workloads, each at every point of its sweep.
+func (in Input) workloads(p *trial.Plan) error {
+	spec := in.Benchmark.Spec
+	if err := checkTunableSweeps(spec); err != nil {
+		return err
+	}
+	all := make([][]point, len(spec.Workloads))
+	for i, w := range spec.Workloads {
+		points, err := pointsOf(w)
+		if err != nil {
+			return err
+		}
+		for _, at := range points {
+			workload, err := buildWorkload(w.Name, at, p.Targets, in.Engines)
+			if err != nil {
+				return err
+			}
+			p.Workloads = append(p.Workloads, workload)
+		}
+		all[i] = points
+	}
+	p.Sweeps = sweeps(spec, all, Variants(spec))
+	return nil
+}
+
+// buildWorkload returns a workload of the spec at a point of its sweep.
+func buildWorkload(name string, at point, targets []trial.Target, engines Checker) (trial.Workload, error) {
+	w, field := at.workload, "spec.workloads["+name+"]"
 	encoded, err := json.Marshal(w)
 	if err != nil {
 		return trial.Workload{}, fmt.Errorf("plan: workload %s: %w", w.Name, err)
@@ -175,6 +198,11 @@ func buildWorkload(w v1alpha1.Workload, targets []trial.Target, engines Checker)
 		return trial.Workload{}, invalid(field, "the workload has "+suggest.Count(len(fields), "engine"), "set exactly one, for example fio")
 	}
 	out := trial.Workload{Name: w.Name}
+	if len(at.settings) > 0 {
+		if out.Of = name; sharesFiles(w, at.settings) {
+			out.Files = name
+		}
+	}
 	for engine, config := range fields {
 		out.Engine, out.Config = engine, config
 	}
@@ -183,6 +211,9 @@ func buildWorkload(w v1alpha1.Workload, targets []trial.Target, engines Checker)
 		if failure, ok := errors.AsType[*trial.Failure](err); ok {
 			failure.Field = field + "." + cmp.Or(failure.Field, out.Engine)
 			failure.Workload = w.Name
+			if len(at.settings) > 0 {
+				failure.Message = "with " + at.text() + ": " + failure.Message
+			}
 			return out, failure
 		}
 		if err != nil {

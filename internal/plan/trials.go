@@ -116,9 +116,17 @@ func stopRule(spec v1alpha1.Trials, least, most int) (*trial.Stop, error) {
 // their rows need: one of them must be able to be told from none although there are the others.
 func (in Input) defaultMin(p *trial.Plan) int {
 	rows := comparisonRows(p, len(in.Nodes))
+	swept := 0
+	for _, s := range p.Sweeps {
+		if len(s.Points) > 1 {
+			swept = max(swept, stats.SweepUnits(len(s.Points)))
+		}
+	}
 	switch {
 	case p.Volumes > 1:
 		return volumeTrials
+	case swept > 0 && rows == 0:
+		return swept
 	case rows == 0 || p.Order == string(v1alpha1.OrderSequential):
 		return stats.MinTrials
 	case p.Order == string(v1alpha1.OrderRandom):

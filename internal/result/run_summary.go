@@ -17,6 +17,8 @@ type Summary struct {
 	Rows       []Row           `json:"rows"`
 	// Comparisons of variants with the control; none in a run without variants.
 	Comparisons []Comparison `json:"comparisons,omitempty"`
+	// Sweeps of workloads over their parameters, on each target and node.
+	Sweeps []Sweep `json:"sweeps,omitempty"`
 	// Baseline is the comparison with an earlier run, if the benchmark asks for one.
 	Baseline *Baseline `json:"baseline,omitempty"`
 	// Configuration is what was measured, by "workload NAME", "variant NAME" and "target NAME": a

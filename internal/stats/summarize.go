@@ -51,6 +51,7 @@ type part struct {
 	needed      int
 	rows        []result.Row
 	comparisons []compared
+	sweeps      []result.Sweep
 	environment *result.Environment
 	attempts    []result.Attempt
 	failure     *trial.Failure
@@ -94,6 +95,7 @@ func (f *Fold) Add(w *result.WorkerSummary) error {
 	var decidedGates []result.Gate
 	if worker.Volume == 0 {
 		decidedGates = gates(f.plan, worker, p.rows, onTrials(w))
+		p.sweeps = sweeps(f.plan, worker, p.rows, w)
 	}
 	metrics := p.metrics()
 	if f.metrics+metrics > maxRowMetrics/2 { // to leave room for the workers to come
@@ -220,9 +222,11 @@ func (f *Fold) Finish(finishedAt time.Time) result.Summary {
 		if worker.Volume == 0 {
 			s.Rows = append(s.Rows, w.rows...)
 			all = append(all, w.comparisons...)
+			s.Sweeps = append(s.Sweeps, w.sweeps...)
 		}
 	}
 	rows, across := f.acrossVolumes()
+	s.Sweeps = append(s.Sweeps, sweepsAcross(p, rows)...)
 	s.Rows, all = append(s.Rows, rows...), append(all, across...)
 	shared(p, &s)
 	s.Comparisons = decide(p, s.Rows, all)

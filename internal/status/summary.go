@@ -47,6 +47,7 @@ func Summary(status *v1alpha1.StorageBenchmarkStatus, s result.Summary) {
 		status.Summary = append(status.Summary, out)
 	}
 	setGates(status, s)
+	setSweeps(status, s)
 	setBaseline(status, s)
 	status.Facts = facts(s)
 	status.Comparisons = nil

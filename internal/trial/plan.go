@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -21,6 +22,9 @@ type Plan struct {
 	Run       string     `json:"run"`
 	Targets   []Target   `json:"targets"`
 	Workloads []Workload `json:"workloads"`
+	// Sweeps are workloads of the spec that are measured at several points, each of which is one of
+	// Workloads, or a variant.
+	Sweeps []Sweep `json:"sweeps,omitempty"`
 	// Variants to measure, the control first; none if the storage is measured as it
 	// is.
 	Variants []Variant `json:"variants,omitempty"`
@@ -95,6 +99,30 @@ type Workload struct {
 	Name   string          `json:"name"`
 	Engine string          `json:"engine"`
 	Config json.RawMessage `json:"config"`
+	// Of is the name in the spec of a workload that is a point of its sweep; else empty.
+	Of string `json:"of,omitempty"`
+	// Files is the name under which points of a sweep share their files; empty: its own.
+	Files string `json:"files,omitempty"`
+}
+
+// FilesName is the name that the workload's files have.
+func (w Workload) FilesName() string { return cmp.Or(w.Files, w.Name) }
+
+// Sweep is a workload of the spec that is measured at several points.
+type Sweep struct {
+	// Workload in the spec.
+	Workload string `json:"workload"`
+	// Variant that all points are measured with, if the spec has variants.
+	Variant string `json:"variant,omitempty"`
+	// Parameters that differ from point to point.
+	Parameters []string     `json:"parameters"`
+	Points     []SweepPoint `json:"points"`
+}
+
+// SweepPoint is a cell of the plan with the values of the sweep's parameters.
+type SweepPoint struct {
+	Cell
+	Values []string `json:"values"`
 }
 
 // Variant is a set of tunables that is in effect while its trials run.

@@ -39,7 +39,7 @@ func TestBenchmarks(t *testing.T) {
 					modes[target.Name] = trial.Filesystem
 				}
 			}
-			variants, err := policy.Permit(policy.Input{Policies: []v1alpha1.TunablePolicy{everything()}, Variants: b.Spec.Variants, Catalogue: tunable.Rules{}})
+			variants, err := policy.Permit(policy.Input{Policies: []v1alpha1.TunablePolicy{everything()}, Variants: plan.Variants(b.Spec), Catalogue: tunable.Rules{}})
 			if err != nil {
 				t.Fatal(err)
 			}

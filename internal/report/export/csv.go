@@ -97,6 +97,29 @@ func Comparisons(w io.Writer, s result.Summary) error {
 	return csv.NewWriter(w).WriteAll(lines)
 }
 
+// Sweeps writes one line for each point of each sweep: what was set, the estimate of the sweep's metric,
+// and the p99 beside it.
+func Sweeps(w io.Writer, s result.Summary) error {
+	lines := [][]string{{"target", "node", "workload", "variant", "setting", "row_workload", "row_variant", "metric", "unit", "n", "median", "low", "high", "p99", "note"}}
+	for _, sweep := range s.Sweeps {
+		for i, p := range sweep.Points {
+			e, p99 := cmp.Or(p.Estimate, &result.Interval{}), ""
+			median := ""
+			if p.Estimate != nil {
+				median = plain(&e.Median)
+			}
+			if p.Latency != nil {
+				p99 = plain(&p.Latency.Median)
+			}
+			lines = append(lines, []string{
+				cell(sweep.Target), cell(sweep.Node), cell(sweep.Workload), cell(sweep.Variant), cell(report.Setting(sweep, p)), cell(p.Workload), cell(p.Variant),
+				cell(sweep.Metric), cell(sweep.Unit), strconv.Itoa(p.N), median, plain(e.Low), plain(e.High), p99, cell(report.SweepNote(sweep, i)),
+			})
+		}
+	}
+	return csv.NewWriter(w).WriteAll(lines)
+}
+
 // cell is a text as a spreadsheet must show it: one that begins like a formula gets an apostrophe,
 // and then no spreadsheet calculates it.
 func cell(text string) string {

@@ -25,6 +25,7 @@ func Markdown(w io.Writer, s result.Summary) error {
 	m.line("")
 	m.gates(s)
 	m.rows(s)
+	m.sweeps(s)
 	m.comparisons(s)
 	m.verdicts(s)
 	m.failures(s)
@@ -106,6 +107,30 @@ func (m *markdown) rows(s result.Summary) {
 	if left > 0 {
 		m.line("")
 		m.line("%d more rows are in summary.json.", left)
+	}
+}
+
+func (m *markdown) sweeps(s result.Summary) {
+	n, left := 0, 0
+	for _, sweep := range s.Sweeps {
+		if n >= maxLines {
+			left++
+			continue
+		}
+		m.line("")
+		m.line("Sweep of %s: %s.", name(report.SweepPlace(sweep)), prose(sweep.Sentence))
+		m.line("")
+		m.line("| Setting | n | %s | 95 %% interval | p99 | Note |", prose(report.MetricName(sweep.Metric)))
+		m.line("|---|--:|--:|--:|--:|---|")
+		for i, p := range sweep.Points {
+			n++
+			m.line("| %s | %d | %s | %s | %s | %s |", tableName(report.Setting(sweep, p)), p.N, report.EstimateText(p.Estimate, sweep.Unit),
+				prose(report.IntervalText(p.Estimate, sweep.Unit)), report.EstimateText(p.Latency, result.Seconds), prose(report.SweepNote(sweep, i)))
+		}
+	}
+	if left > 0 {
+		m.line("")
+		m.line("%d more sweeps are in summary.json.", left)
 	}
 }
 

@@ -19,7 +19,7 @@ func directory(env workload.Env) string {
 	if env.Target.Mode == trial.Block {
 		return ""
 	}
-	return filepath.Join(env.Dir, "fio-"+env.Workload.Name)
+	return filepath.Join(env.Dir, "fio-"+env.Workload.FilesName())
 }
 
 func makeDirectory(env workload.Env) error {
@@ -201,7 +201,7 @@ func (e Engine) Clean(_ context.Context, env workload.Env) error {
 		return env.InSpec(err)
 	}
 	c.machine = env.Machine
-	jobs, err := resolve(c, env.Target.Mode, env.Workload.Name)
+	jobs, err := resolve(c, env.Target.Mode, env.Workload.FilesName())
 	if err != nil {
 		return env.InSpec(err)
 	}

@@ -182,7 +182,7 @@ func (Engine) jobs(env workload.Env) ([]job, []string, error) {
 		return nil, nil, env.InSpec(err)
 	}
 	c.machine = env.Machine
-	jobs, changes, err := resolveChanged(c, env.Target.Mode, env.Workload.Name)
+	jobs, changes, err := resolveChanged(c, env.Target.Mode, env.Workload.FilesName())
 	if err != nil {
 		return nil, nil, env.InSpec(err)
 	}

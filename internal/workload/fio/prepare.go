@@ -24,7 +24,7 @@ func (e Engine) Prepare(ctx context.Context, env workload.Env) error {
 		return env.InSpec(err)
 	}
 	c.machine = env.Machine
-	jobs, err := resolve(c, env.Target.Mode, env.Workload.Name)
+	jobs, err := resolve(c, env.Target.Mode, env.Workload.FilesName())
 	if err != nil {
 		return env.InSpec(err)
 	}
@@ -90,14 +90,14 @@ func existing(env workload.Env, jobs []job) (uint64, error) {
 
 // chooseSize chooses the size once, as what is free changes.
 func chooseSize(env workload.Env, jobs []job, which []int, room uint64) error {
-	if ok, err := loadNote(env, "size-"+env.Workload.Name, &sizeNote{}); ok || err != nil {
+	if ok, err := loadNote(env, "size-"+env.Workload.FilesName(), &sizeNote{}); ok || err != nil {
 		return err
 	}
 	choice := chosenSize(jobs, which, env.Target.Mode, env.Machine, room)
 	if least := leastSize(jobs, which); choice.Bytes < least {
 		return tooSmall(env, least*choice.Parts*10/8, room)
 	}
-	return saveNote(env, "size-"+env.Workload.Name, sizeNote{choice})
+	return saveNote(env, "size-"+env.Workload.FilesName(), sizeNote{choice})
 }
 
 // chosenSize of jobs that give none, for each clone that has files of its own. Jobs with a size

@@ -52,7 +52,7 @@ func sizeOf(jobs []job) *result.SizeChoice {
 
 func loadSize(env workload.Env) (result.SizeChoice, error) {
 	var n sizeNote
-	ok, err := loadNote(env, "size-"+env.Workload.Name, &n)
+	ok, err := loadNote(env, "size-"+env.Workload.FilesName(), &n)
 	if err == nil && !ok {
 		err = fmt.Errorf("fio: the size of workload %s was not chosen: Prepare did not run", env.Workload.Name)
 	}

@@ -1,0 +1,378 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/suggest"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// MaxPoints bounds the settings of a sweep: each is measured as often as any other workload, and is
+// a row of the status.
+const MaxPoints = 32
+
+// maxSweptName bounds the name of a point. A longer one ends with a hash.
+const maxSweptName = 80
+
+// setting is one value of one parameter.
+type setting struct{ parameter, value string }
+
+// point is a workload with the settings of one point of its sweep; without settings, the workload.
+type point struct {
+	workload v1alpha1.Workload
+	settings []setting
+}
+
+// text is what the point sets: iodepth=8, bs=4k.
+func (p point) text() string {
+	var parts []string
+	for _, s := range p.settings {
+		parts = append(parts, s.parameter+"="+s.value)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// pointsOf returns a workload at each point of its sweep over its engine's parameters, or the
+// workload itself. Tunables are swept by variantsOf.
+func pointsOf(w v1alpha1.Workload) ([]point, error) {
+	sweep := w.Sweep
+	w.Sweep = nil
+	if sweep == nil {
+		return []point{{workload: w}}, nil
+	}
+	field := "spec.workloads[" + w.Name + "].sweep"
+	if len(sweep.Over) == 0 {
+		return nil, invalid(field, "the sweep has no parameters", "name them in over, for example {parameter: iodepth, values: [1, 4, 16]}, or remove the sweep")
+	}
+	combinations, err := combine(field, sweep, isParameter)
+	if err != nil {
+		return nil, err
+	}
+	if tunables, err := combine(field, sweep, isTunable); err != nil {
+		return nil, err
+	} else if n := len(combinations) * len(tunables); n > MaxPoints {
+		return nil, invalid(field+".over", fmt.Sprintf("its parameters have %d combinations; the limit is %d", n, MaxPoints), "leave out values, or sweep one parameter after the other")
+	}
+	var out []point
+	for _, settings := range combinations {
+		p := point{workload: *w.DeepCopy(), settings: settings}
+		for _, s := range settings {
+			if err := set(&p.workload, s); err != nil {
+				err.Field = fmt.Sprintf("%s.over[%s]", field, s.parameter)
+				return nil, err
+			}
+		}
+		if len(settings) > 0 {
+			p.workload.Name = pointName(w.Name, settings)
+		}
+		if slices.ContainsFunc(out, func(other point) bool { return other.workload.Name == p.workload.Name }) {
+			p.workload.Name += "-" + Hash(fmt.Sprint(settings)) // 4K and 4k
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+func isTunable(parameter string) bool   { return strings.Contains(parameter, ".") }
+func isParameter(parameter string) bool { return !isTunable(parameter) }
+
+// combine returns every combination of the values of those parameters that are chosen, the last of
+// which changes first. If none is chosen, there is one without settings.
+func combine(field string, sweep *v1alpha1.Sweep, chosen func(parameter string) bool) ([][]setting, error) {
+	all := [][]setting{nil}
+	for _, p := range sweep.Over {
+		if !chosen(p.Parameter) {
+			continue
+		}
+		values, err := valuesOf(fmt.Sprintf("%s.over[%s]", field, p.Parameter), p)
+		if err != nil {
+			return nil, err
+		}
+		if len(all)*len(values) > MaxPoints {
+			return nil, invalid(field+".over", fmt.Sprintf("its parameters have more than %d combinations", MaxPoints), "leave out values, or sweep one parameter after the other")
+		}
+		var next [][]setting
+		for _, before := range all {
+			for _, value := range values {
+				next = append(next, append(slices.Clone(before), setting{p.Parameter, value}))
+			}
+		}
+		all = next
+	}
+	return all, nil
+}
+
+// valuesOf are the values of a parameter of a sweep.
+func valuesOf(field string, p v1alpha1.SweepParameter) ([]string, error) {
+	if (p.Range == nil) == (len(p.Values) == 0) {
+		return nil, invalid(field, "the parameter needs exactly one of values and range", "for example values: [1, 4, 16]")
+	}
+	if p.Range != nil {
+		return rangeOf(field+".range", *p.Range)
+	}
+	var values []string
+	for _, v := range p.Values {
+		text := strings.TrimSpace(v.Text)
+		switch {
+		case text == "" || len(text) > 64 || strings.ContainsAny(text, "\r\n\x00"):
+			return nil, invalid(field+".values", fmt.Sprintf("%.70q is not a value of 1 to 64 characters", v.Text), "write a number or a word")
+		case slices.Contains(values, text):
+			return nil, invalid(field+".values", fmt.Sprintf("the value %s is there twice", text), "remove one of them")
+		}
+		values = append(values, text)
+	}
+	return values, nil
+}
+
+var withUnit = regexp.MustCompile(`^([0-9]{1,15})([A-Za-z]{0,3})$`)
+
+// rangeOf are the values of a range.
+func rangeOf(field string, r v1alpha1.SweepRange) ([]string, error) {
+	first, last := withUnit.FindStringSubmatch(r.From.Text), withUnit.FindStringSubmatch(r.To.Text)
+	switch {
+	case first == nil:
+		return nil, invalid(field+".from", fmt.Sprintf("%.70q is not a whole number", r.From.Text), "write it with or without a unit, for example 4 or 4k, or list the values")
+	case last == nil:
+		return nil, invalid(field+".to", fmt.Sprintf("%.70q is not a whole number", r.To.Text), "write it with or without a unit, for example 64 or 64k, or list the values")
+	case first[2] != last[2]:
+		return nil, invalid(field+".to", fmt.Sprintf("%s and %s have different units", r.From.Text, r.To.Text), "write both with the same unit, or list the values")
+	case (r.Step > 0) == (r.Factor > 0):
+		return nil, invalid(field, "a range needs exactly one of step and factor", "for example factor: 2")
+	}
+	from, _ := strconv.ParseInt(first[1], 10, 64) // 15 digits fit
+	to, _ := strconv.ParseInt(last[1], 10, 64)
+	if from > to || from == 0 && r.Factor > 0 || r.Step < 0 || r.Factor < 0 || r.Factor == 1 {
+		return nil, invalid(field, fmt.Sprintf("from %s to %s is no range that step %d, or factor %d, goes through", r.From.Text, r.To.Text, r.Step, r.Factor), "let from be less than to, and above 0 with a factor of 2 or more")
+	}
+	var values []string
+	for v := from; v <= to; {
+		if len(values) == MaxPoints {
+			return nil, invalid(field, fmt.Sprintf("from %s to %s are more than %d values", r.From.Text, r.To.Text, MaxPoints), "raise step or factor")
+		}
+		values = append(values, strconv.FormatInt(v, 10)+first[2])
+		if r.Step > 0 {
+			v += r.Step
+		} else {
+			v *= r.Factor
+		}
+	}
+	return values, nil
+}
+
+// notSwept are fields of engines that are not one value.
+var notSwept = []string{"jobFile", "commandLine", "preset", "parameters", "variables", "include"}
+
+// set gives a workload's parameter a value: a field of its engine; or of fio an option of parameters,
+// or a variable.
+func set(w *v1alpha1.Workload, s setting) *trial.Failure {
+	encoded, err := json.Marshal(w)
+	if err != nil {
+		return failure(err.Error(), "")
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(encoded, &fields); err != nil {
+		return failure(err.Error(), "")
+	}
+	delete(fields, "name")
+	if len(fields) != 1 {
+		return nil // the schema, and buildWorkload, say that there must be one
+	}
+	engine := slices.Collect(maps.Keys(fields))[0]
+	err = errors.New("it is not one value")
+	if !slices.Contains(notSwept, s.parameter) {
+		err = setField(w, engine, fields[engine], s)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case engine == "fio" && (!isField(err) || slices.Contains(notSwept, s.parameter)):
+		return setOption(w.Fio, s)
+	case !isField(err):
+		return failure(fmt.Sprintf("%s has no field %q", engine, s.parameter), "docs/reference/api.md lists its fields")
+	default:
+		return failure(fmt.Sprintf("%q is not a value of %s: %v", s.value, s.parameter, err), "docs/reference/api.md describes the field")
+	}
+}
+
+// isField reports whether an error of setField is about the value of a field that there is.
+func isField(err error) bool { return !strings.Contains(err.Error(), "unknown field") }
+
+// setField sets a field of an engine as its JSON would: to the value itself, or to it as a string.
+func setField(w *v1alpha1.Workload, engine string, config json.RawMessage, s setting) error {
+	quoted, err := json.Marshal(s.value)
+	if err != nil {
+		return err
+	}
+	for _, value := range []json.RawMessage{json.RawMessage(s.value), quoted} {
+		if !json.Valid(value) || strings.ContainsAny(string(value), "{[") {
+			continue
+		}
+		var fields map[string]json.RawMessage
+		if err = json.Unmarshal(config, &fields); err != nil {
+			return err
+		}
+		fields[s.parameter] = value
+		var encoded []byte
+		if encoded, err = json.Marshal(map[string]any{"name": w.Name, engine: fields}); err != nil {
+			return err
+		}
+		decoder := json.NewDecoder(bytes.NewReader(encoded))
+		decoder.DisallowUnknownFields()
+		out := v1alpha1.Workload{}
+		if err = decoder.Decode(&out); err == nil {
+			*w = out
+			return nil
+		}
+	}
+	return err
+}
+
+func failure(message, remedy string) *trial.Failure {
+	return trial.AsFailure(invalid("", message, remedy))
+}
+
+// setOption sets an option of fio.parameters, or a variable of a job file or a command line.
+func setOption(fio *v1alpha1.FioWorkload, s setting) *trial.Failure {
+	if fio.Parameters != nil {
+		fio.Parameters[s.parameter] = v1alpha1.Text(s.value)
+		return nil
+	}
+	if _, ok := fio.Variables[s.parameter]; ok {
+		fio.Variables[s.parameter] = v1alpha1.Text(s.value)
+		return nil
+	}
+	choices := append(slices.Sorted(maps.Keys(fio.Variables)), "offeredRate")
+	return failure(fmt.Sprintf("fio has neither a field nor a variable %q", s.parameter),
+		"write ${NAME} in the job file and give it a value in fio.variables, which can be swept; or use fio.parameters. "+suggest.Remedy(s.parameter, choices))
+}
+
+var unfit = regexp.MustCompile(`[^a-z0-9_]+`)
+
+// fit returns a text as a part of a name.
+func fit(text string) string {
+	return strings.Trim(unfit.ReplaceAllString(strings.ToLower(text), "-"), "-")
+}
+
+// pointName is oltp@iodepth-8 or oltp@iodepth-8-bs-4k.
+func pointName(workload string, settings []setting) string {
+	var parts []string
+	for _, s := range settings {
+		parts = append(parts, fit(s.parameter)+"-"+fit(s.value))
+	}
+	return shorten(workload+"@"+strings.Join(parts, "-"), maxSweptName)
+}
+
+func shorten(name string, most int) string {
+	if len(name) <= most {
+		return name
+	}
+	return strings.TrimRight(name[:most-9], "-") + "-" + Hash(name)
+}
+
+// Variants returns the variants of a spec: its own, or those that the sweep of its only workload over
+// tunables makes. What is wrong with a sweep, Build says.
+func Variants(spec v1alpha1.StorageBenchmarkSpec) []v1alpha1.Variant {
+	if len(spec.Variants) > 0 || len(spec.Workloads) != 1 || spec.Workloads[0].Sweep == nil {
+		return spec.Variants
+	}
+	combinations, err := combine("", spec.Workloads[0].Sweep, isTunable)
+	if err != nil || len(combinations[0]) == 0 {
+		return nil
+	}
+	var out []v1alpha1.Variant
+	for _, settings := range combinations {
+		v := v1alpha1.Variant{}
+		var names []string
+		for _, s := range settings {
+			names = append(names, strings.ReplaceAll(fit(s.parameter[strings.LastIndex(s.parameter, ".")+1:]+"-"+s.value), "_", "-"))
+			v.Tunables = append(v.Tunables, v1alpha1.Tunable{Name: s.parameter, Value: v1alpha1.Text(s.value)})
+		}
+		v.Name = shorten(strings.Join(names, "-"), 40)
+		out = append(out, v)
+	}
+	return out
+}
+
+// checkTunableSweeps finds what is wrong with sweeps over tunables.
+func checkTunableSweeps(spec v1alpha1.StorageBenchmarkSpec) error {
+	for _, w := range spec.Workloads {
+		if w.Sweep == nil {
+			continue
+		}
+		for _, p := range w.Sweep.Over {
+			field := fmt.Sprintf("spec.workloads[%s].sweep.over[%s]", w.Name, p.Parameter)
+			switch {
+			case !isTunable(p.Parameter):
+			case len(spec.Variants) > 0:
+				return invalid(field, "a tunable is swept as variants, and the benchmark has variants of its own", "add its values to spec.variants, or remove those")
+			case len(spec.Workloads) > 1:
+				return invalid(field, fmt.Sprintf("a tunable is swept as variants, which every workload is measured with, and the benchmark has %d workloads", len(spec.Workloads)), "make a benchmark for this workload, or list the values in spec.variants")
+			}
+		}
+	}
+	return nil
+}
+
+// laidOutAlike are options of fio that leave its files as they are: points that differ in nothing else
+// share them, so that a sweep takes no more of a volume than one workload.
+var laidOutAlike = []string{"iodepth", "bs", "rate", "rate_iops", "offeredRate", "arrivals", "rwmixread", "rwmixwrite", "thinktime", "ioengine", "runtime", "ramp_time", "numa_mem_policy"}
+
+// sharesFiles reports whether the points of a sweep can use the same files.
+func sharesFiles(w v1alpha1.Workload, settings []setting) bool {
+	return w.Fio != nil && w.Fio.Parameters != nil && !slices.ContainsFunc(settings, func(s setting) bool { return !slices.Contains(laidOutAlike, s.parameter) })
+}
+
+// sweeps are those of the plan: one for each swept workload, and for each variant of the spec.
+func sweeps(spec v1alpha1.StorageBenchmarkSpec, points [][]point, variants []v1alpha1.Variant) []trial.Sweep {
+	var out []trial.Sweep
+	for i, w := range spec.Workloads {
+		if w.Sweep == nil {
+			continue
+		}
+		var parameters []string
+		for _, p := range w.Sweep.Over {
+			parameters = append(parameters, p.Parameter)
+		}
+		if len(spec.Variants) == 0 { // tunables, if there are any, are points
+			out = append(out, trial.Sweep{Workload: w.Name, Parameters: parameters, Points: trialPoints(parameters, points[i], variants)})
+		}
+		for _, v := range spec.Variants {
+			out = append(out, trial.Sweep{Workload: w.Name, Variant: v.Name, Parameters: parameters, Points: trialPoints(parameters, points[i], []v1alpha1.Variant{{Name: v.Name}})})
+		}
+	}
+	return out
+}
+
+// trialPoints are the points of a workload with each variant, with the values of the parameters.
+func trialPoints(parameters []string, points []point, variants []v1alpha1.Variant) []trial.SweepPoint {
+	if len(variants) == 0 {
+		variants = []v1alpha1.Variant{{}}
+	}
+	var out []trial.SweepPoint
+	for _, p := range points {
+		for _, v := range variants {
+			values := map[string]string{}
+			for _, s := range p.settings {
+				values[s.parameter] = s.value
+			}
+			for _, t := range v.Tunables {
+				values[t.Name] = t.Value.Text
+			}
+			to := trial.SweepPoint{Cell: trial.Cell{Workload: p.workload.Name, Variant: v.Name}}
+			for _, name := range parameters {
+				to.Values = append(to.Values, values[name])
+			}
+			out = append(out, to)
+		}
+	}
+	return out
+}
