@@ -31,6 +31,12 @@ type world struct {
 	cgroup []limit
 	// meanwhile runs beside the benchmark until its context ends.
 	meanwhile func(context.Context)
+	// second is another target, whose row is not judged; empty: none.
+	second string
+	// trials are how many are measured; 0: one.
+	trials int
+	// prefix is a program that runs the benchmark.
+	prefix []string
 	// deserved are verdicts that are true of this world.
 	deserved []string
 }
@@ -52,7 +58,7 @@ spec:
   - {name: t, hostPath: {path: /mnt}}
   workloads:
   - {name: w, %s}
-  trials: {min: 1}
+  trials: {min: %d}
 `
 
 // deadline of one benchmark. They take seconds.
@@ -65,14 +71,22 @@ func (w world) run(t *testing.T) result.Row {
 	defer cancel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "benchmark.yaml")
-	spec := fmt.Sprintf(benchmark, w.workload)
+	spec := fmt.Sprintf(benchmark, w.workload, max(1, w.trials))
 	if strings.HasPrefix(w.target, "/dev/") {
 		spec = strings.Replace(spec, "hostPath: {path: /mnt}", "blockDevice: {path: "+w.target+", allowDataDestruction: true}", 1)
+	}
+	rows := 1
+	if w.second != "" {
+		rows, spec = 2, strings.Replace(spec, "  workloads:", "  - {name: u, hostPath: {path: /srv}}\n  workloads:", 1)
 	}
 	if err := os.WriteFile(file, []byte(spec), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	argv := []string{program(t), "run", "-f", file, "--target", "t=" + w.target, "--out", filepath.Join(dir, "results"), "-o", "json"}
+	if w.second != "" {
+		argv = append(argv, "--target", "u="+w.second)
+	}
+	argv = slices.Concat(w.prefix, argv)
 	if len(w.cgroup) > 0 {
 		argv = inCgroup(t, w.cgroup, argv)
 	}
@@ -91,10 +105,10 @@ func (w world) run(t *testing.T) result.Row {
 		t.Fatalf("%v: %v\n%s", argv, err, stderr.String())
 	}
 	var s result.Summary
-	if err := json.Unmarshal(stdout.Bytes(), &s); err != nil || len(s.Rows) != 1 {
+	if err := json.Unmarshal(stdout.Bytes(), &s); err != nil || len(s.Rows) != rows {
 		t.Fatalf("%v: %d rows\n%s", err, len(s.Rows), stderr.String())
 	}
-	return s.Rows[0]
+	return s.Rows[slices.IndexFunc(s.Rows, func(r result.Row) bool { return r.Target == "t" })]
 }
 
 // program returns the path of the storagebench under test.
