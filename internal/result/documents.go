@@ -118,6 +118,9 @@ type Trial struct {
 	Layers []Layer `json:"layers,omitempty"`
 	// LayersAfter are the layers when the trial had ended, if they were not as when it began.
 	LayersAfter []Layer `json:"layersAfter,omitempty"`
+	// Activities are what the kernel did on the layers besides, when the trial began or when it had
+	// ended.
+	Activities []Activity `json:"activities,omitempty"`
 	Measurement
 }
 

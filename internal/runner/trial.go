@@ -150,7 +150,7 @@ func (w *worker) execute(ctx context.Context, engine workload.Engine, env worklo
 	if err != nil {
 		return nil, nil, err
 	}
-	before, err := w.layers(ctx, env)
+	before, err := w.layers(ctx, env, d)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -200,3 +200,8 @@ func leaves(change func(*result.Layer)) func(*Facts) {
 		}
 	}
 }
+
+// doing makes the kernel do something of its own.
+func doing(a result.Activity) func(*Facts) {
+	return func(f *Facts) { f.Activities = append(f.Activities, a) }
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -232,77 +231,6 @@ func blockSizeLimited(f *Facts) []result.Verdict {
 		})...)
 	}
 	return out
-}
-
-// faint is background, in bytes per second, that disturbs no trial: logs, and the journal of a
-// file system, which would be a large share of what a trial of small synced files moves.
-const faint = 256 << 10
-
-// backgroundIO: the disks were busy before the trial began.
-func backgroundIO(f *Facts) []result.Verdict {
-	duration := f.value("device.seconds")
-	moved := f.value("device.read.bytes") + f.value("device.write.bytes")
-	if duration <= 0 || moved <= 0 {
-		return nil
-	}
-	background := f.value("background.read.bytes") + f.value("background.write.bytes")
-	share := background * duration / moved
-	if share <= 0.05 || background < faint {
-		return nil
-	}
-	e := result.Qualifies
-	if share > 0.2 {
-		e = result.Invalidates
-	}
-	return []result.Verdict{{
-		Name: BackgroundIO, Effect: e, Settle: "Find out who uses the disks, and measure again when they are idle.",
-		Sentence: fmt.Sprintf("Right before the trial the disks were moving %s per second, which is %s of what they moved during it.", report.Bytes(background), percent(min(1, share))),
-		Evidence: evidence(
-			number{"background", result.BytesPerSecond, background},
-			number{"during", result.BytesPerSecond, moved / duration},
-			number{"share", result.Ratio, share},
-		),
-	}}
-}
-
-// noisyNeighbour: the disks did more than the workload asked for.
-func noisyNeighbour(f *Facts) []result.Verdict {
-	if !f.counted() || !f.direct() || f.reduces() {
-		return nil
-	}
-	plain := f.Target.FilesystemType == "" || slices.Contains([]string{"ext2", "ext3", "ext4", "xfs"}, f.Target.FilesystemType)
-	var foreign, all float64
-	for _, d := range []direction{f.reading(), f.writing()} {
-		moved := f.value("device." + d.name + ".bytes")
-		own := d.bytes
-		if d.name == "write" {
-			// Journals and metadata are the workload's own, and can be more than its data. What only
-			// reads has none worth the name.
-			writes := len(d.operations) > 0
-			if !plain || f.syncs() || !writes && !f.onlyReads() {
-				continue
-			}
-			own = 1.3 * d.bytes * f.copies()
-		}
-		all += moved
-		foreign += max(0, moved-own-metadata)
-	}
-	if all == 0 || foreign/all <= 0.05 {
-		return nil
-	}
-	share, e := foreign/all, result.Qualifies
-	if share > 0.2 {
-		e = result.Invalidates
-	}
-	return []result.Verdict{{
-		Name: NoisyNeighbour, Effect: e, Settle: "Find out who else uses the disks, and measure again without it.",
-		Sentence: fmt.Sprintf("%s of what the disks moved was not the workload's.", percent(share)),
-		Evidence: evidence(
-			number{"device.bytes", result.Bytes, all},
-			number{"foreign.bytes", result.Bytes, foreign},
-			number{"share", result.Ratio, share},
-		),
-	}}
 }
 
 // impossible: no disk answers that fast.

@@ -254,6 +254,10 @@ var pairs = map[string]pair{
 	"disks that were busy before": {
 		verdict: BackgroundIO, effect: result.Invalidates, lie: background(0.25), twins: map[string]func(*Facts){"idle": background(0), "hardly": background(0.04), "a log": setting("background.write.bytes", 200e3, "device.seconds", 1e6)},
 	},
+	"an array that is being rebuilt": {
+		verdict: BackgroundIO, effect: result.Qualifies, lie: doing(result.Activity{On: "md0", What: "resync", Done: 0.25}),
+		twins: map[string]func(*Facts){"an ext4 that is initialised, maybe another one": doing(result.Activity{On: "fs:/data", What: result.LazyInit, Maybe: true})},
+	},
 	"disks that were somewhat busy before": {verdict: BackgroundIO, effect: result.Qualifies, lie: background(0.1)},
 	"somebody else who reads": {
 		verdict: NoisyNeighbour, effect: result.Invalidates, lie: neighbour(0.5), twins: map[string]func(*Facts){"hardly": neighbour(0.04)},

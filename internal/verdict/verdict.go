@@ -63,13 +63,15 @@ type Facts struct {
 	// beginning.
 	Target result.TargetEnvironment
 	// After are the layers when the trial had ended, if they were others.
-	After  []result.Layer
-	Memory result.Memory
+	After []result.Layer
+	// Activities of the kernel on the layers.
+	Activities []result.Activity
+	Memory     result.Memory
 }
 
 // Of returns the facts of a trial.
 func Of(d *result.Trial, e *result.Environment) Facts {
-	f := Facts{Measurement: d.Measurement, Tunables: d.Tunables, After: d.LayersAfter}
+	f := Facts{Measurement: d.Measurement, Tunables: d.Tunables, After: d.LayersAfter, Activities: d.Activities}
 	if e != nil {
 		f.Target, f.Memory = e.Target, e.Memory
 	}
