@@ -37,19 +37,21 @@ func (f *clusterFlags) register(cmd *cobra.Command) {
 
 func newGetCommand() *cobra.Command {
 	f := clusterFlags{}
-	output, everywhere := "table", false
+	output, everywhere, ofSchedules := "table", false, false
 	cmd := &cobra.Command{
 		Use:               "get [NAME]",
 		ValidArgsFunction: f.completeNames,
 		Short:             "Print what StorageBenchmarks in the cluster have measured",
 		Long: `Print a StorageBenchmark's state and the table of its status.summary; without a NAME, a line
-for each of the namespace.
+for each of the namespace. With --schedules, do the same of StorageBenchmarkSchedules: a NAME shows since
+when medians have changed.
 
 Exit codes: 0 it measured everything or is still running, 1 it failed or cannot be read,
 2 bad input.`,
 		Example: `  storagebench get -n storage-lab
   storagebench get flush-cost -n storage-lab
-  storagebench get -A -o json`,
+  storagebench get -A -o json
+  storagebench get --schedules every-night -n storage-lab`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 1:
@@ -63,6 +65,9 @@ Exit codes: 0 it measured everything or is still running, 1 it failed or cannot 
 			c, namespace, err := f.client()
 			if err != nil {
 				return err
+			}
+			if ofSchedules {
+				return getSchedules(cmd, c, namespace, output, args, everywhere)
 			}
 			if len(args) == 1 {
 				b, err := fetchBenchmark(cmd.Context(), c, namespace, args[0])
@@ -93,6 +98,7 @@ Exit codes: 0 it measured everything or is still running, 1 it failed or cannot 
 	cmd.Flags().StringVarP(&output, "output", "o", output, "table, wide, name, json or yaml")
 	completeOutput(cmd, listFormats...)
 	cmd.Flags().BoolVarP(&everywhere, "all-namespaces", "A", false, "list the StorageBenchmarks of all namespaces")
+	cmd.Flags().BoolVar(&ofSchedules, "schedules", false, "print StorageBenchmarkSchedules instead")
 	return cmd
 }
 

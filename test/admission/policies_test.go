@@ -54,7 +54,7 @@ func change[T client.Object](user string, object T, change func(T), refused stri
 func TestPolicies(t *testing.T) {
 	ctx := t.Context()
 	requests := map[string]request{}
-	for _, table := range []map[string]request{workerRequests(t), restoreRequests(t), objectRequests(t), sizeRequests(t), existingRequests(ctx, t)} {
+	for _, table := range []map[string]request{workerRequests(t), restoreRequests(t), objectRequests(t), sizeRequests(t), scheduleRequests(t), existingRequests(ctx, t)} {
 		maps.Copy(requests, table)
 	}
 	for name, r := range requests {

@@ -35,6 +35,7 @@ const (
 	operatorUser  = "system:serviceaccount:storagebench-system:storagebench-manager"
 	tenantUser    = "tenant"
 	finalizerUser = "finalizer"
+	schedulerUser = "scheduler" // may make schedules, but no benchmarks
 	collectorUser = "system:serviceaccount:kube-system:generic-garbage-collector"
 )
 
@@ -70,7 +71,7 @@ func suite(m *testing.M) (int, error) {
 	if api, err = client.New(apiURL, client.Options{Scheme: scheme}); err != nil {
 		return 1, err
 	}
-	for _, user := range []string{operatorUser, tenantUser, finalizerUser, collectorUser} {
+	for _, user := range []string{operatorUser, tenantUser, finalizerUser, collectorUser, schedulerUser} {
 		config := rest.CopyConfig(apiURL)
 		config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
 		if as[user], err = client.New(config, client.Options{Scheme: scheme}); err != nil {
@@ -103,8 +104,9 @@ func seed(ctx context.Context) error {
 	}
 	benchmarks := []string{"storagebenchmarks"}
 	roles := map[string][]rbacv1.PolicyRule{
+		schedulerUser: {{APIGroups: []string{"storagebench.io"}, Resources: []string{"storagebenchmarkschedules"}, Verbs: []string{"get", "create", "update"}}},
 		tenantUser: {
-			{APIGroups: []string{"storagebench.io"}, Resources: benchmarks, Verbs: []string{"get", "create", "update", "patch", "delete"}},
+			{APIGroups: []string{"storagebench.io"}, Resources: []string{"storagebenchmarks", "storagebenchmarkschedules"}, Verbs: []string{"get", "create", "update", "patch", "delete"}},
 			{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"*"}},
 			{APIGroups: []string{""}, Resources: []string{"pods", "secrets", "configmaps", "persistentvolumeclaims"}, Verbs: []string{"*"}},
 		},

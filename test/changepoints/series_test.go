@@ -61,7 +61,9 @@ func correlated(rho float64) func(*rand.Rand, int) []float64 {
 }
 
 var kinds = []kind{
-	{"normal", func(r *rand.Rand, n int) []float64 { return each(n, func(int) float64 { return 100 + r.NormFloat64() }) }},
+	{"normal", func(r *rand.Rand, n int) []float64 {
+		return each(n, func(int) float64 { return 100 + r.NormFloat64() })
+	}},
 	{"lognormal", func(r *rand.Rand, n int) []float64 {
 		return each(n, func(int) float64 { return math.Exp(r.NormFloat64()) })
 	}},
