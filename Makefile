@@ -25,6 +25,8 @@ ATTACKS ?= all
 TRUTH ?= all
 # CUTS is how often make test-powercut cuts the power of each disk
 CUTS ?= 20
+# RUNS is how many runs make test-schedule waits for
+RUNS ?= 10
 # SCREENSHOTS is a directory for pictures of pages: make test-report SCREENSHOTS=docs/images
 SCREENSHOTS ?=
 # BENCH_FLAGS are for the program of a bench target: make bench-overhead BENCH_FLAGS=-help
@@ -65,7 +67,7 @@ fmt: ## Format the Go files
 
 .PHONY: vet
 vet: ## Run go vet, also on the tests that need a cluster
-	@go vet -tags integration,e2e,system,chart,zfs,attacks,upgrade,truth,powercut,changepoints ./...
+	@go vet -tags integration,e2e,system,chart,zfs,attacks,upgrade,truth,powercut,changepoints,schedule ./...
 
 .PHONY: lint
 lint: ## Run golangci-lint
@@ -149,6 +151,10 @@ test-truth: build ## Tell storagebench lies and honest twins on loop devices, as
 .PHONY: test-jobfiles
 test-jobfiles: build ## Compare what fio itself does with over 100 job files and command lines with what storagebench does
 	@go run ./hack/test-jobfiles
+
+.PHONY: test-schedule
+test-schedule: deploy ## Run a schedule every minute on the cluster, and find the run that a setting makes slower (RUNS=10)
+	@RUNS='$(RUNS)' hack/test-schedule
 
 .PHONY: test-changepoints
 test-changepoints: ## Compare change points with those of Apache Otava, from PyPI, on 1,100 series
