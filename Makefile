@@ -29,6 +29,8 @@ CUTS ?= 20
 RUNS ?= 10
 # SCREENSHOTS is a directory for pictures of pages: make test-report SCREENSHOTS=docs/images
 SCREENSHOTS ?=
+# WAYS are how make test-chart installs: WAYS="helm kustomize minio"
+WAYS ?= helm kustomize minio
 # BENCH_FLAGS are for the program of a bench target: make bench-overhead BENCH_FLAGS=-help
 BENCH_FLAGS ?=
 # FUZZTIME is how long each fuzz target runs: make fuzz FUZZTIME=10m
@@ -167,6 +169,10 @@ test-powercut: ## Cut the power of virtual disks that are honest about flushes a
 .PHONY: test-report
 test-report: ## Look at run's pages in headless Chromium (SCREENSHOTS=docs/images: and take the README's pictures)
 	@RUN='$(RUN)' SCREENSHOTS='$(SCREENSHOTS)' test/browser/run
+
+.PHONY: test-chart
+test-chart: ## Install the chart before this one on the local cluster, upgrade it in mid-run, remove it (WAYS="helm kustomize minio")
+	@WAYS='$(WAYS)' hack/test-chart
 
 .PHONY: test-zfs
 test-zfs: deploy ## Run tests on a node with real ZFS, a virtual machine in the local cluster

@@ -25,6 +25,8 @@ var update = flag.Bool("update", false, "write what config/ has of the chart")
 var shared = map[string][]string{
 	"../../config/admission/policies.yaml":       {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"},
 	"../../config/manager/network_policies.yaml": {"NetworkPolicy"},
+	"../../config/manager/service.yaml":          {"Service/storagebench-manager-metrics"},
+	"../../config/manager/pdb.yaml":              {"PodDisruptionBudget"},
 }
 
 func TestKustomizeHasTheSameObjects(t *testing.T) {
@@ -34,11 +36,11 @@ func TestKustomizeHasTheSameObjects(t *testing.T) {
 		want.WriteString("# Rendered from the chart: go test -tags chart ./test/chart -update. DO NOT EDIT.\n")
 		for _, kind := range kinds {
 			for _, object := range rendered {
-				if object.GetKind() != kind {
+				if object.GetKind() != kind && object.GetKind()+"/"+object.GetName() != kind {
 					continue
 				}
 				object.SetLabels(map[string]string{"app.kubernetes.io/name": "storagebench"})
-				unstructured.RemoveNestedField(object.Object, "spec", "podSelector", "matchLabels", "app.kubernetes.io/instance")
+				withoutInstance(object)
 				document, err := yaml.Marshal(object.Object)
 				if err != nil {
 					t.Fatal(err)
@@ -59,6 +61,14 @@ func TestKustomizeHasTheSameObjects(t *testing.T) {
 		if diff := cmp.Diff(want.String(), string(got)); diff != "" {
 			t.Errorf("%s, run go test -tags chart ./test/chart -update (-want +got):\n%s", file, diff)
 		}
+	}
+}
+
+// withoutInstance removes Helm's name of the release from an object's selectors.
+func withoutInstance(object *unstructured.Unstructured) {
+	const instance = "app.kubernetes.io/instance"
+	for _, path := range [][]string{{"podSelector", "matchLabels"}, {"selector", "matchLabels"}, {"selector"}} {
+		unstructured.RemoveNestedField(object.Object, append(append([]string{"spec"}, path...), instance)...)
 	}
 }
 

@@ -3,9 +3,9 @@
 package chart
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -19,9 +19,10 @@ import (
 	"storagebench.io/storagebench/api/v1alpha1"
 )
 
-// Values that change what is rendered; each check below runs with all of them.
+// Values that change what is rendered; each check below runs with all of them, and with the
+// files of the chart's directory ci.
 func variants() map[string][]string {
-	return map[string][]string{
+	all := map[string][]string{
 		"defaults":     nil,
 		"result store": {"--set", store},
 		"all settings": {
@@ -29,13 +30,23 @@ func variants() map[string][]string {
 			"--set", "hostAccess.paths={/mnt/a,/mnt/b},hostAccess.devices={/dev/loop*}",
 			"--set", "namespaces={lab},restore.namespace=lab-restore,resultStore.secretNames={bucket-a,bucket-b}",
 			"--set", "imagePullSecrets={registry},worker.image=example.com/worker:1",
-			"--set", "replicas=2,developmentLog=true,priorityClassName=high",
+			"--set", "replicas=3,developmentLog=true,priorityClassName=high",
 			"--set", `limits.timeout=1h30m,limits.nodeSelector=storage=lab\,!gpu,quotas.namespaces={lab}`,
 			"--set", "worker.resources.limits.memory=512Mi,worker.resources.limits.ephemeral-storage=1Gi",
 			"--set", "podAnnotations.a=b,podLabels.c=d,tolerations[0].operator=Exists",
 		},
-		"as little as there can be": {"--set", "metrics.enabled=false,crds.install=false,rbac.aggregate=false,receiver.enabled=false"},
+		"as little as there can be": {"--set", "replicas=1,metrics.enabled=false,crds.install=false,rbac.aggregate=false,receiver.enabled=false"},
+		"minio":                     {"--set", "minio.enabled=true"},
+		"minio with a volume":       {"--set", "minio.enabled=true,minio.persistence.enabled=true,minio.persistence.storageClass=fast,imagePullSecrets={registry}"},
 	}
+	files, err := filepath.Glob(chartDir + "/ci/*.yaml")
+	if err != nil || len(files) == 0 {
+		panic(fmt.Sprintf("no values in %s/ci (%v)", chartDir, err))
+	}
+	for _, file := range files {
+		all[filepath.Base(file)] = []string{"--values", file}
+	}
+	return all
 }
 
 func TestPodsPassRestricted(t *testing.T) {
@@ -46,10 +57,12 @@ func TestPodsPassRestricted(t *testing.T) {
 	level := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
 	for name, flags := range variants() {
 		t.Run(name, func(t *testing.T) {
-			pod := manager(t, render(t, flags...)).Spec.Template
-			result := policy.AggregateCheckResults(evaluator.EvaluatePod(level, &pod.ObjectMeta, &pod.Spec))
-			if !result.Allowed {
-				t.Error(result.ForbiddenDetail())
+			for _, d := range render(t, flags...).deployments(t) {
+				pod := d.Spec.Template
+				result := policy.AggregateCheckResults(evaluator.EvaluatePod(level, &pod.ObjectMeta, &pod.Spec))
+				if !result.Allowed {
+					t.Errorf("%s: %s", d.Name, result.ForbiddenDetail())
+				}
 			}
 		})
 	}
@@ -195,6 +208,10 @@ func TestNoSecretIsRendered(t *testing.T) {
 				continue
 			}
 			_, data := object.Object["data"]
+			// MinIO's are generated, and in no values.
+			if object.GetName() == "storagebench-minio" {
+				continue
+			}
 			if _, text := object.Object["stringData"]; data || text || object.GetName() != "storagebench-receiver" {
 				t.Errorf("%s: credentials do not belong in values: Secret %s", name, object.GetName())
 			}
@@ -297,24 +314,17 @@ func TestOnlyTheNamespaceOfRestoresIsPrivileged(t *testing.T) {
 	}
 }
 
-// The two ways to install must install the same.
-func TestKustomizeRunsTheSamePod(t *testing.T) {
-	chart := manager(t, render(t)).Spec.Template.Spec
-	kustomize := manager(t, decodeFile(t, "../../config/manager/manager.yaml")).Spec.Template.Spec
-	// What stands for a default, or that kustomize sets elsewhere, may be left out there.
-	for _, arg := range kustomize.Containers[0].Args {
-		if !slices.Contains(chart.Containers[0].Args, arg) && !strings.HasPrefix(arg, "--worker-image=") {
-			t.Errorf("the operator of config/manager has the argument %s, and the chart's has not", arg)
+// deployments are all of a release's.
+func (o objects) deployments(t *testing.T) (found []*appsv1.Deployment) {
+	t.Helper()
+	for _, object := range o {
+		if object.GetKind() == "Deployment" {
+			d := &appsv1.Deployment{}
+			objects{object}.must(t, "Deployment", object.GetName(), d)
+			found = append(found, d)
 		}
 	}
-	for _, pod := range []*corev1.PodSpec{&chart, &kustomize} {
-		c := &pod.Containers[0]
-		c.Image, c.ImagePullPolicy, c.Args = "", "", nil
-		c.Env = slices.DeleteFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == "WORKER_IMAGE" })
-	}
-	if diff := cmp.Diff(kustomize, chart); diff != "" {
-		t.Errorf("Pods (-config/manager +chart):\n%s", diff)
-	}
+	return found
 }
 
 func manager(t *testing.T, o objects) *appsv1.Deployment {

@@ -3,6 +3,7 @@
 package chart
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -80,6 +81,66 @@ func TestNetworkPolicies(t *testing.T) {
 		if object.GetKind() == "NetworkPolicy" {
 			t.Errorf("networkPolicy.enabled=false: %s", object.GetName())
 		}
+	}
+}
+
+// Workers are in namespaces of others: the chart has policies for those that it is told of.
+func TestNetworkPoliciesOfWorkers(t *testing.T) {
+	workers := func(flags ...string) map[string]networkingv1.NetworkPolicySpec {
+		found := map[string]networkingv1.NetworkPolicySpec{}
+		for _, object := range render(t, flags...) {
+			if object.GetKind() == "NetworkPolicy" && object.GetName() == "storagebench-workers" {
+				var policy networkingv1.NetworkPolicy
+				objects{object}.must(t, "NetworkPolicy", object.GetName(), &policy)
+				found[policy.Namespace] = policy.Spec
+			}
+		}
+		return found
+	}
+	for name, tt := range map[string]struct {
+		flags []string
+		want  []string
+		ports []int32 // of stores, and of the receiver
+	}{
+		"every namespace, so none":  {nil, nil, nil},
+		"those of benchmarks":       {[]string{"--set", "namespaces={a,b}"}, []string{"a", "b"}, []int32{80, 443, 8080, 8443, 9000, 8443}},
+		"those that are named":      {[]string{"--set", "networkPolicy.workers.namespaces={c},networkPolicy.workers.storePorts={443}"}, []string{"c"}, []int32{443, 8443}},
+		"no receiver":               {[]string{"--set", "namespaces={a},receiver.enabled=false,networkPolicy.workers.storePorts={443}"}, []string{"a"}, []int32{443}},
+		"a store of the chart":      {[]string{"--set", "namespaces={a},networkPolicy.workers.storePorts={443}", "--set", store}, []string{"a"}, []int32{9000, 443, 8443}},
+		"minio":                     {[]string{"--set", "namespaces={a},networkPolicy.workers.storePorts={443},minio.enabled=true"}, []string{"a"}, []int32{9000, 443, 8443}},
+		"turned off":                {[]string{"--set", "namespaces={a},networkPolicy.workers.enabled=false"}, nil, nil},
+		"turned off with the other": {[]string{"--set", "namespaces={a},networkPolicy.enabled=false"}, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := workers(tt.flags...)
+			if len(found) != len(tt.want) {
+				t.Errorf("policies in %d namespaces, want %v", len(found), tt.want)
+			}
+			for _, where := range tt.want {
+				spec, ok := found[where]
+				if !ok {
+					t.Fatalf("no policy in namespace %s", where)
+				}
+				if diff := cmp.Diff(map[string]string{"app.kubernetes.io/managed-by": "storagebench"}, spec.PodSelector.MatchLabels); diff != "" {
+					t.Errorf("Pods (-want +got):\n%s", diff)
+				}
+				if len(spec.Ingress) != 0 || len(spec.PolicyTypes) != 2 {
+					t.Errorf("somebody may connect to workers: %+v", spec)
+				}
+				var ports []int32
+				for _, rule := range spec.Egress[1:] {
+					for _, port := range rule.Ports {
+						ports = append(ports, port.Port.IntVal)
+					}
+				}
+				if diff := cmp.Diff(tt.ports, ports); diff != "" {
+					t.Errorf("egress (-want +got):\n%s", diff)
+				}
+				if slices.Contains(ports, 6443) {
+					t.Error("a worker does not need the API server")
+				}
+			}
+		})
 	}
 }
 

@@ -39,7 +39,13 @@ func helm(t *testing.T) string {
 // template runs helm template; flags are helm's.
 func template(t *testing.T, flags ...string) (string, error) {
 	t.Helper()
-	args := append([]string{"template", "storagebench", chartDir, "--namespace", namespace}, flags...)
+	return templateChart(t, chartDir, flags...)
+}
+
+// templateChart is template for the chart of a directory.
+func templateChart(t *testing.T, dir string, flags ...string) (string, error) {
+	t.Helper()
+	args := append([]string{"template", "storagebench", dir, "--namespace", namespace}, flags...)
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), helm(t), args...)
 	cmd.Stderr = &stderr
@@ -55,7 +61,12 @@ type objects []*unstructured.Unstructured
 
 func render(t *testing.T, flags ...string) objects {
 	t.Helper()
-	out, err := template(t, flags...)
+	return renderChart(t, chartDir, flags...)
+}
+
+func renderChart(t *testing.T, dir string, flags ...string) objects {
+	t.Helper()
+	out, err := templateChart(t, dir, flags...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,10 +45,16 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 
+{{/* The operator's image, with its digest if there is one. */}}
 {{- define "storagebench.image" -}}
 {{- $image := printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) }}
 {{- with .Values.image.digest }}{{ $image = printf "%s@%s" $image . }}{{ end }}
 {{- $image }}
+{{- end }}
+
+{{/* The workers' image: the operator's, unless they have another. */}}
+{{- define "storagebench.workerImage" -}}
+{{- default (include "storagebench.image" .) .Values.worker.image }}
 {{- end }}
 
 {{/*
@@ -61,4 +67,59 @@ operator nor a benchmark may run where such a Job may.
 {{- fail (printf "restore.namespace is %q, where the operator or benchmarks run; restore Jobs are privileged, so set it to a namespace that nothing else uses" $name) }}
 {{- end }}
 {{- $name }}
+{{- end }}
+
+{{/* What a release made with an older chart has no values for is off. */}}
+{{- define "storagebench.minioEnabled" -}}
+{{- if (.Values.minio | default dict).enabled }}yes{{ end }}
+{{- end }}
+
+{{- define "storagebench.minio" -}}
+{{ include "storagebench.fullname" . }}-minio
+{{- end }}
+
+{{- define "storagebench.minioSelector" -}}
+app.kubernetes.io/name: {{ include "storagebench.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: minio
+{{- end }}
+
+{{- define "storagebench.minioLabels" -}}
+{{ include "storagebench.labels" . | fromYaml | merge (dict "app.kubernetes.io/component" "minio") | toYaml }}
+{{- end }}
+
+{{/*
+The TCP ports of stores, as a JSON list: those given, that of resultStore.endpoint, and
+MinIO's. No port at all means that any is allowed.
+*/}}
+{{- define "storagebench.storePorts" -}}
+{{- $ports := list }}
+{{- if .ports }}
+{{- if .root.Values.resultStore.create }}
+{{- $endpoint := .root.Values.resultStore.endpoint }}
+{{- $port := ternary 443 80 (hasPrefix "https:" $endpoint) }}
+{{- with regexFind ":[0-9]+$" (urlParse $endpoint).host }}{{ $port = trimPrefix ":" . | int }}{{ end }}
+{{- $ports = append $ports $port }}
+{{- end }}
+{{- if include "storagebench.minioEnabled" .root }}{{ $ports = append $ports 9000 }}{{ end }}
+{{- range .ports }}{{ $ports = append $ports (int .) }}{{ end }}
+{{- end }}
+{{- uniq $ports | toJson }}
+{{- end }}
+
+{{/* Rules of a NetworkPolicy: name servers, and these ports; or anywhere, if there are none. */}}
+{{- define "storagebench.egress" -}}
+{{- if . }}
+- ports: # names; 5353 is OpenShift's
+  - {protocol: UDP, port: 53}
+  - {protocol: TCP, port: 53}
+  - {protocol: UDP, port: 5353}
+  - {protocol: TCP, port: 5353}
+- ports:
+  {{- range . }}
+  - {protocol: TCP, port: {{ int . }}}
+  {{- end }}
+{{- else }}
+- {}
+{{- end }}
 {{- end }}
