@@ -3,6 +3,7 @@
 //
 //	schedule    a StorageBenchmarkSchedule: makes benchmarks, and says since when they are slower
 //	benchmark   a StorageBenchmark, from spec to status; calls the others
+//	metrics     what benchmarks have measured, and what the operator waits for, for Prometheus
 //	workers     Jobs of workers, and what they own
 //	admission   can it be run: facts, a chain of pure checks, the nodes, the tunables
 //	leases      who has a node, and who is next
@@ -14,7 +15,6 @@
 //	stores      ResultStores: clients, and the condition Available
 //	written     versions of objects that the operator itself has written last
 //	action      what is logged and counted of every change
-//	metrics     what benchmarks have measured, and what the operator waits for, for Prometheus
 //
 // Calls run downwards in this list, and never back.
 package controllers

@@ -33,6 +33,10 @@ package controllers
 // +kubebuilder:rbac:groups=storagebench.io,resources=noderestores/status,verbs=update;patch
 // +kubebuilder:rbac:groups=storagebench.io,resources=noderestores/finalizers,verbs=update
 
+// Who scrapes metrics shows a token, which the API server knows, and which right it has.
+// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+
 // In the operator's namespace. The Secret has the credentials of a ResultStore; the
 // chart's resultStore.secretNames lists others.
 // +kubebuilder:rbac:groups="",namespace=storagebench-system,resources=secrets,resourceNames=storagebench-store,verbs=get

@@ -79,6 +79,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := action.Register(); err != nil {
 		return err
 	}
+	if err := stores.Register(); err != nil {
+		return err
+	}
 	if err := metrics.Register(mgr.GetCache()); err != nil {
 		return err
 	}

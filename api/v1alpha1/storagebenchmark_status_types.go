@@ -102,6 +102,12 @@ type RunStatus struct {
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
 
+	// rerun is the value of the annotation storagebench.io/rerun that the run was started with, or
+	// a hash of it if it is long. Another value there starts another run.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Rerun string `json:"rerun,omitempty"`
+
 	// planDigest is the SHA-256 of the run's plan.json. The plan is built once, when the
 	// run starts; every later step loads it and checks it against this digest.
 	// +optional

@@ -7,6 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
+// AnnotationRerun runs a benchmark again whenever it has a new value, whichever that is: the spec
+// stays as it is.
+const AnnotationRerun = "storagebench.io/rerun"
+
 // StorageBenchmarkSpec says what is measured (targets), where (placement), with
 // what (workloads), how often (trials), and where the results go (results).
 // A changed spec starts a new run, apart from suspend, ttlAfterFinished and timeout.
@@ -81,7 +85,8 @@ type StorageBenchmarkSpec struct {
 
 	// runID is any label for a run. Changing it runs the same benchmark again,
 	// which is how a rerun is made from Git. It becomes part of the result
-	// objects' keys.
+	// objects' keys. A new value of the annotation storagebench.io/rerun does the same, but names
+	// nothing.
 	// +optional
 	// +kubebuilder:validation:MaxLength=40
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
@@ -142,19 +147,16 @@ type StorageClassTarget struct {
 	// size of the volume. It should be larger than the node's memory where a
 	// workload can be served from a cache. Default: 10Gi.
 	// +optional
-	// +kubebuilder:default="10Gi"
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('1Mi'))",message="size must be more than 1Mi"
 	Size *resource.Quantity `json:"size,omitempty"`
 
 	// accessMode of the claim. Default: ReadWriteOnce.
 	// +optional
-	// +kubebuilder:default=ReadWriteOnce
 	// +kubebuilder:validation:Enum=ReadWriteOnce;ReadWriteOncePod;ReadWriteMany
 	AccessMode corev1.PersistentVolumeAccessMode `json:"accessMode,omitempty"`
 
 	// volumeMode is Filesystem, or Block to measure the raw device. Default: Filesystem.
 	// +optional
-	// +kubebuilder:default=Filesystem
 	// +kubebuilder:validation:Enum=Filesystem;Block
 	VolumeMode corev1.PersistentVolumeMode `json:"volumeMode,omitempty"`
 }

@@ -19,7 +19,6 @@ type BandwidthWorkload struct {
 	// Read reads what is written once, before the first trial. Default: Write, Read.
 	// +optional
 	// +listType=set
-	// +kubebuilder:default={Write,Read}
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=2
 	// +kubebuilder:validation:items:Enum=Write;Read
@@ -34,13 +33,11 @@ type BandwidthWorkload struct {
 
 	// blockSize is how much is moved at once, from 512 to 64Mi. Default: 1Mi.
 	// +optional
-	// +kubebuilder:default="1Mi"
 	BlockSize *resource.Quantity `json:"blockSize,omitempty"`
 
 	// depth is how many blocks are under way at once, each from a thread of its own;
 	// all of them together have at most 256Mi. Default: 1, as with dd.
 	// +optional
-	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
 	Depth int32 `json:"depth,omitempty"`
@@ -49,6 +46,5 @@ type BandwidthWorkload struct {
 	// 512. Without it, what was written is dropped from the page cache before it is
 	// read. Default: true.
 	// +optional
-	// +kubebuilder:default=true
 	Direct *bool `json:"direct,omitempty"`
 }

@@ -17,13 +17,11 @@ type BonnieWorkload struct {
 
 	// chunkSize is the size of a block, a power of two from 256 to 1Mi. Default: 8Ki.
 	// +optional
-	// +kubebuilder:default="8Ki"
 	ChunkSize *resource.Quantity `json:"chunkSize,omitempty"`
 
 	// files, in units of 1024, of the second half; they are empty. 0 leaves it out.
 	// Default: 16.
 	// +optional
-	// +kubebuilder:default=16
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=10000
 	Files *int64 `json:"files,omitempty"`
@@ -31,6 +29,5 @@ type BonnieWorkload struct {
 	// perCharacter is false to leave out the tests by single characters, which measure
 	// how fast the node makes system calls of one byte. Default: true.
 	// +optional
-	// +kubebuilder:default=true
 	PerCharacter *bool `json:"perCharacter,omitempty"`
 }

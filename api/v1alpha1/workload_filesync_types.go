@@ -23,26 +23,22 @@ const (
 type FilesyncWorkload struct {
 	// files to create, over all threads. Default: 10000.
 	// +optional
-	// +kubebuilder:default=10000
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000
 	Files int64 `json:"files,omitempty"`
 
 	// size of each file, from 1 to 64Mi. Default: 255 bytes.
 	// +optional
-	// +kubebuilder:default="255"
 	Size *resource.Quantity `json:"size,omitempty"`
 
 	// sync is Dsync, Sync, Fsync, Fdatasync or None. Default: Dsync.
 	// +optional
-	// +kubebuilder:default=Dsync
 	// +kubebuilder:validation:Enum=Dsync;Sync;Fsync;Fdatasync;None
 	Sync FilesyncSync `json:"sync,omitempty"`
 
 	// threads, each with a file of its own: at most as many as files, and as have
 	// 256Mi of data together. Default: 1.
 	// +optional
-	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
 	Threads int32 `json:"threads,omitempty"`

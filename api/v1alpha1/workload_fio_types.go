@@ -87,7 +87,6 @@ type FioWorkload struct {
 
 	// prefill is Auto or Never. Default: Auto.
 	// +optional
-	// +kubebuilder:default=Auto
 	// +kubebuilder:validation:Enum=Auto;Never
 	Prefill FioPrefill `json:"prefill,omitempty"`
 
@@ -97,7 +96,6 @@ type FioWorkload struct {
 	// and backups append; one that reads, or writes at random, is Overwrite. The trial's document
 	// says which, and why. Default: Auto.
 	// +optional
-	// +kubebuilder:default=Auto
 	// +kubebuilder:validation:Enum=Auto;Fresh;Overwrite
 	Files FioFiles `json:"files,omitempty"`
 

@@ -14,14 +14,12 @@ type FlushLadderWorkload struct {
 
 	// operations of each step: how often one block is written. Default: 300.
 	// +optional
-	// +kubebuilder:default=300
 	// +kubebuilder:validation:Minimum=10
 	// +kubebuilder:validation:Maximum=100000
 	Operations int32 `json:"operations,omitempty"`
 
 	// repeats is how often a flush is timed after each amount of writes. Default: 5.
 	// +optional
-	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=4
 	// +kubebuilder:validation:Maximum=50
 	Repeats int32 `json:"repeats,omitempty"`

@@ -36,7 +36,6 @@ type IozoneWorkload struct {
 	// size that is not larger. Default: 64Mi, 512Mi.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:default={"64Mi","512Mi"}
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	FileSizes []resource.Quantity `json:"fileSizes,omitempty"`
@@ -45,7 +44,6 @@ type IozoneWorkload struct {
 	// Records larger than a file are left out. Default: 4Ki, 64Ki, 1Mi.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:default={"4Ki","64Ki","1Mi"}
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	RecordSizes []resource.Quantity `json:"recordSizes,omitempty"`
@@ -53,7 +51,6 @@ type IozoneWorkload struct {
 	// tests to run. Default: all six.
 	// +optional
 	// +listType=set
-	// +kubebuilder:default={Write,Rewrite,Read,Reread,RandomRead,RandomWrite}
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=6
 	// +kubebuilder:validation:items:Enum=Write;Rewrite;Read;Reread;RandomRead;RandomWrite
@@ -62,7 +59,6 @@ type IozoneWorkload struct {
 	// includeFlush counts the fsync at the end of a test that writes as part of its time,
 	// as iozone -e. Without it, a file that fits into memory measures memory. Default: true.
 	// +optional
-	// +kubebuilder:default=true
 	IncludeFlush *bool `json:"includeFlush,omitempty"`
 
 	// direct bypasses the page cache, as iozone -I. Default: false.
@@ -71,7 +67,6 @@ type IozoneWorkload struct {
 
 	// tool is Auto, Iozone or Fio. Default: Auto.
 	// +optional
-	// +kubebuilder:default=Auto
 	// +kubebuilder:validation:Enum=Auto;Iozone;Fio
 	Tool IozoneTool `json:"tool,omitempty"`
 }

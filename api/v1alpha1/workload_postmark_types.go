@@ -32,25 +32,22 @@ const (
 // create or delete), and deletes them. What the metrics mean is in
 // docs/reference/workload-postmark.md.
 //
-// +kubebuilder:validation:XValidation:rule="self.mode == 'Compatible' || !has(self.buffered)",message="buffered is for mode Compatible: mode Modern gives the kernel blocks as they are"
-// +kubebuilder:validation:XValidation:rule="self.mode != 'Compatible' || (!has(self.threads) || self.threads == 1) && (!has(self.durability) || self.durability == 'None')",message="mode Compatible has one thread and durability None, as the original: use mode Modern for more"
+// +kubebuilder:validation:XValidation:rule="has(self.mode) && self.mode == 'Compatible' || !has(self.buffered)",message="buffered is for mode Compatible: mode Modern gives the kernel blocks as they are"
+// +kubebuilder:validation:XValidation:rule="!has(self.mode) || self.mode != 'Compatible' || (!has(self.threads) || self.threads == 1) && (!has(self.durability) || self.durability == 'None')",message="mode Compatible has one thread and durability None, as the original: use mode Modern for more"
 type PostmarkWorkload struct {
 	// mode is Modern or Compatible. Default: Modern.
 	// +optional
-	// +kubebuilder:default=Modern
 	// +kubebuilder:validation:Enum=Modern;Compatible
 	Mode PostmarkMode `json:"mode,omitempty"`
 
 	// files that are there when the transactions begin. Default: 20000.
 	// +optional
-	// +kubebuilder:default=20000
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
 	Files int64 `json:"files,omitempty"`
 
 	// transactions to run, over all threads. Default: 100000.
 	// +optional
-	// +kubebuilder:default=100000
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000000000
 	Transactions int64 `json:"transactions,omitempty"`
@@ -64,29 +61,24 @@ type PostmarkWorkload struct {
 
 	// minSize of a file, from 1 to 1Gi. Default: 500 bytes.
 	// +optional
-	// +kubebuilder:default="500"
 	MinSize *resource.Quantity `json:"minSize,omitempty"`
 
 	// maxSize of a file, from minSize to 1Gi. New files are smaller, unless minSize is
 	// the same; appends stop at it. Default: 10000 bytes.
 	// +optional
-	// +kubebuilder:default="10000"
 	MaxSize *resource.Quantity `json:"maxSize,omitempty"`
 
 	// readBlockSize is how much is read at once, from 1 to 64Mi. Default: 512 bytes.
 	// +optional
-	// +kubebuilder:default="512"
 	ReadBlockSize *resource.Quantity `json:"readBlockSize,omitempty"`
 
 	// writeBlockSize is how much is written at once, from 1 to 64Mi. Default: 512 bytes.
 	// +optional
-	// +kubebuilder:default="512"
 	WriteBlockSize *resource.Quantity `json:"writeBlockSize,omitempty"`
 
 	// readBias is how many of 10 transactions read rather than append; -1 leaves
 	// both out, which readBias and createBias cannot do together. Default: 5.
 	// +optional
-	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=-1
 	// +kubebuilder:validation:Maximum=10
 	ReadBias *int32 `json:"readBias,omitempty"`
@@ -94,7 +86,6 @@ type PostmarkWorkload struct {
 	// createBias is how many of 10 transactions create rather than delete; -1
 	// leaves both out. Default: 5.
 	// +optional
-	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=-1
 	// +kubebuilder:validation:Maximum=10
 	CreateBias *int32 `json:"createBias,omitempty"`
@@ -102,14 +93,12 @@ type PostmarkWorkload struct {
 	// threads, which share files and transactions, each with decisions of its own.
 	// Default: 1.
 	// +optional
-	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
 	Threads int32 `json:"threads,omitempty"`
 
 	// durability is None, File, FileAndDirectory or SyncAtEnd. Default: None.
 	// +optional
-	// +kubebuilder:default=None
 	// +kubebuilder:validation:Enum=None;File;FileAndDirectory;SyncAtEnd
 	Durability PostmarkDurability `json:"durability,omitempty"`
 
@@ -117,7 +106,6 @@ type PostmarkWorkload struct {
 	// others of it; in mode Compatible, all repeats are the same, and 0 is no seed.
 	// Default: 42, as the original.
 	// +optional
-	// +kubebuilder:default=42
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=4294967295
 	Seed *int64 `json:"seed,omitempty"`

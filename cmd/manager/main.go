@@ -18,7 +18,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"storagebench.io/storagebench/controllers"
 	"storagebench.io/storagebench/internal/jobspec"
@@ -32,7 +31,7 @@ type options struct {
 	memoryLimit  string
 	storageLimit string
 	nodeSelector string
-	metricsAddr  string
+	metrics      metricsOptions
 	probeAddr    string
 	leaderElect  bool
 	development  bool
@@ -71,7 +70,7 @@ func command() *cobra.Command {
 	f.StringSliceVar(&o.Limits.Host.Devices, "allow-block-device", nil, "pattern of device paths that may be blockDevice targets, for example /dev/loop*; may be repeated (default: none)")
 	f.StringVar(&o.ReceiverURL, "receiver-url", "", "URL under which workers reach this operator's own store, https://HOST:PORT; it takes the results of benchmarks without a ResultStore (default: none, and every benchmark needs one)")
 	f.StringVar(&o.ReceiverAddress, "receiver-bind-address", ":8443", "address of the operator's own store")
-	f.StringVar(&o.metricsAddr, "metrics-bind-address", ":8080", "address of /metrics; 0: none")
+	o.metrics.register(f)
 	f.StringVar(&o.probeAddr, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
 	f.BoolVar(&o.leaderElect, "leader-elect", true, "let only one of several operators work at a time")
 	f.BoolVar(&o.development, "development", false, "write a log for humans instead of JSON")
@@ -112,6 +111,10 @@ func run(o options) error {
 	if o.Limits.Nodes, err = labels.Parse(o.nodeSelector); err != nil {
 		return fmt.Errorf("--node-selector %q: %w; use a label selector, for example !node-role.kubernetes.io/control-plane", o.nodeSelector, err)
 	}
+	metrics, err := o.metrics.server()
+	if err != nil {
+		return err
+	}
 	limitMemory()
 	ctrl.SetLogger(zap.New(zap.UseDevMode(o.development)))
 	config, err := ctrl.GetConfig()
@@ -125,7 +128,7 @@ func run(o options) error {
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         controllers.Cache(o.Options),
-		Metrics:                       server.Options{BindAddress: o.metricsAddr},
+		Metrics:                       metrics,
 		HealthProbeBindAddress:        o.probeAddr,
 		LeaderElection:                o.leaderElect,
 		LeaderElectionID:              "storagebench-manager",

@@ -226,7 +226,7 @@ func outline(ctx context.Context, f planFlags) (*planDocument, error) {
 	for _, v := range p.Variants {
 		d.Settings = append(d.Settings, plannedVariant{v.Name, v.Tunables})
 	}
-	for _, target := range b.Spec.Targets {
+	for _, target := range plan.WithDefaults(b.Spec).Targets {
 		i := slices.IndexFunc(p.Targets, func(t trial.Target) bool { return t.Name == target.Name })
 		place, from := placeOf(ctx, target, p.Targets[i], paths[target.Name], sizes)
 		laid := map[string]uint64{} // room before the first point of a sweep laid out the files of all

@@ -88,12 +88,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	return ctrl.Result{}, nil
 }
 
-// unchanged reports whether the recorded run measures the present spec. With the same
+// unchanged reports whether the recorded run measures the present spec, and no annotation asks for
+// another. With the same
 // generation, nobody has changed the spec: a different hash then means that a release has
 // added a default, which is no reason to measure again.
 func (p *pass) unchanged() bool {
 	run := p.Status.Run
-	if run == nil {
+	if run == nil || plan.RerunAsked(p.StorageBenchmark) {
 		return false
 	}
 	hash := SpecHash(p.StorageBenchmark)

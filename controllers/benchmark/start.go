@@ -54,6 +54,7 @@ func (r *Reconciler) start(ctx context.Context, p *pass) (done bool, err error) 
 		ID:            run,
 		SpecHash:      SpecHash(p.StorageBenchmark),
 		Generation:    p.Generation,
+		Rerun:         plan.Rerun(p.StorageBenchmark),
 		PlanDigest:    digest,
 		Location:      location(facts.Store, built.Keys()),
 		ResultStore:   chosenStore(p, facts.Store),

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -25,6 +27,8 @@ type World struct {
 	Benchmarks []v1alpha1.StorageBenchmark
 	Records    []v1alpha1.NodeRestore
 	Stores     []v1alpha1.ResultStore
+	// Leases of the operator's namespace, of which those of nodes count.
+	Leases []coordinationv1.Lease
 }
 
 // Collector computes the metrics of a World that it reads at each scrape.
@@ -32,6 +36,8 @@ type Collector struct {
 	Reader client.Reader
 	// Most is the limit of series of results and verdicts.
 	Most int
+
+	failed atomic.Int64 // scrapes that the cache did not answer
 }
 
 // Register adds a collector to the manager's registry. It may be called more than once, as a
@@ -52,11 +58,15 @@ func (c *Collector) Describe(out chan<- *prometheus.Desc) {
 }
 
 // Collect reads the cache, and sends the metrics of what is there. An error of the cache is logged, and the
-// scrape has no series of this collector: a gap, not a zero.
+// scrape has no series of this collector but the count of such errors: a gap, not a zero.
 func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
 	w, err := c.read(ctx)
+	if err != nil {
+		c.failed.Add(1)
+	}
+	out <- prometheus.MustNewConstMetric(descErrors, prometheus.CounterValue, float64(c.failed.Load()))
 	if err != nil {
 		ctrl.Log.WithName("metrics").Error(err, "this scrape has no metrics of benchmarks")
 		return
@@ -71,12 +81,13 @@ func (c *Collector) read(ctx context.Context) (World, error) {
 		benchmarks v1alpha1.StorageBenchmarkList
 		records    v1alpha1.NodeRestoreList
 		stores     v1alpha1.ResultStoreList
+		held       coordinationv1.LeaseList
 	)
 	// They are only read, so they need no copy.
-	for _, list := range []client.ObjectList{&benchmarks, &records, &stores} {
+	for _, list := range []client.ObjectList{&benchmarks, &records, &stores, &held} {
 		if err := c.Reader.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 			return World{}, err
 		}
 	}
-	return World{Benchmarks: benchmarks.Items, Records: records.Items, Stores: stores.Items}, nil
+	return World{Benchmarks: benchmarks.Items, Records: records.Items, Stores: stores.Items, Leases: held.Items}, nil
 }

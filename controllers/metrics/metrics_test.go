@@ -3,6 +3,7 @@ package metrics
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	dto "github.com/prometheus/client_model/go"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,6 +34,8 @@ func (c cached) List(_ context.Context, list client.ObjectList, _ ...client.List
 		l.Items = c.world.Records
 	case *v1alpha1.ResultStoreList:
 		l.Items = c.world.Stores
+	case *coordinationv1.LeaseList:
+		l.Items = c.world.Leases
 	default:
 		return fmt.Errorf("nobody lists a %T", list)
 	}
@@ -74,6 +78,7 @@ func measured(namespace, name string, minute int) v1alpha1.StorageBenchmark {
 
 func TestAScrapeHasWhatBenchmarksHaveMeasured(t *testing.T) {
 	queued := v1alpha1.StorageBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "waits"}}
+	queued.Status.Run = &v1alpha1.RunStatus{Current: &v1alpha1.CurrentWorker{Worker: "fast.node-b", Node: "node-b"}}
 	queued.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "Queued"}}
 	w := World{
 		Benchmarks: []v1alpha1.StorageBenchmark{measured("lab", "flush", 0), queued},
@@ -81,6 +86,10 @@ func TestAScrapeHasWhatBenchmarksHaveMeasured(t *testing.T) {
 		Stores: []v1alpha1.ResultStore{
 			{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Status: v1alpha1.ResultStoreStatus{Conditions: []metav1.Condition{{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionFalse}}}},
 			{ObjectMeta: metav1.ObjectMeta{Name: "new"}},
+		},
+		Leases: []coordinationv1.Lease{
+			{ObjectMeta: metav1.ObjectMeta{Name: "node-node-b"}, Spec: coordinationv1.LeaseSpec{HolderIdentity: new("lab/other/u-1")}},
+			{ObjectMeta: metav1.ObjectMeta{Name: "storagebench-manager"}, Spec: coordinationv1.LeaseSpec{HolderIdentity: new("manager-5c7_0a1b")}},
 		},
 	}
 	want := `
@@ -95,6 +104,15 @@ storagebench_benchmarks{state="Waiting"} 1
 # HELP storagebench_node_restore 1 for each node whose settings a benchmark may have changed, by phase: InUse while its worker runs, then Restoring, NodeAway or Failed; Gone and Abandoned are waited for by nobody.
 # TYPE storagebench_node_restore gauge
 storagebench_node_restore{node="node-a",phase="Failed"} 1
+# HELP storagebench_restores_pending Nodes whose settings are still to be restored, after the worker that changed them has ended.
+# TYPE storagebench_restores_pending gauge
+storagebench_restores_pending 1
+# HELP storagebench_queue_depth Benchmarks in the queue of a node that another one holds.
+# TYPE storagebench_queue_depth gauge
+storagebench_queue_depth{node="node-b"} 1
+# HELP storagebench_node_held 1 for each node that a benchmark holds, so that no other measures there.
+# TYPE storagebench_node_held gauge
+storagebench_node_held{benchmark="other",namespace="lab",node="node-b"} 1
 # HELP storagebench_store_available 1 if the ResultStore took an object when that was last tried, else 0.
 # TYPE storagebench_store_available gauge
 storagebench_store_available{store="default"} 0
@@ -131,7 +149,7 @@ storagebench_trials_stored 6
 storagebench_series_omitted 0
 `
 	err := testutil.CollectAndCompare(&Collector{Reader: cached{world: w}, Most: 100}, strings.NewReader(want),
-		"storagebench_benchmarks", "storagebench_node_restore", "storagebench_store_available", "storagebench_benchmark_state",
+		"storagebench_benchmarks", "storagebench_node_restore", "storagebench_restores_pending", "storagebench_queue_depth", "storagebench_node_held", "storagebench_store_available", "storagebench_benchmark_state",
 		"storagebench_result", "storagebench_result_low", "storagebench_verdict", "storagebench_gate", "storagebench_benchmark_answer", "storagebench_baseline", "storagebench_trials_stored", "storagebench_series_omitted")
 	if err != nil {
 		t.Error(err)
@@ -152,7 +170,7 @@ func TestALimitOfSeriesIsShared(t *testing.T) {
 		if m.Desc() == descState {
 			state[label(t, m, "namespace")+"/"+label(t, m, "benchmark")]++
 		}
-		if m.Desc() != descBenchmarks && m.Desc() != descTrialsPlanned && m.Desc() != descTrialsStored && m.Desc() != descOmitted {
+		if !slices.Contains([]*prometheus.Desc{descBenchmarks, descTrialsPlanned, descTrialsStored, descOmitted, descPending}, m.Desc()) {
 			results++
 		}
 	}
@@ -176,8 +194,12 @@ func TestTwoRowsOfOneNameDoNotCostTheScrape(t *testing.T) {
 
 func TestACacheThatFailsLeavesAGap(t *testing.T) {
 	c := &Collector{Reader: cached{err: fmt.Errorf("the cache has not started")}, Most: 100}
-	if n := testutil.CollectAndCount(c); n != 0 {
-		t.Errorf("%d series of a world that nobody has seen", n)
+	for scrapes := 1; scrapes <= 2; scrapes++ {
+		want := fmt.Sprintf("# HELP storagebench_collect_errors_total Scrapes without series of benchmarks, because the operator's cache did not answer.\n"+
+			"# TYPE storagebench_collect_errors_total counter\nstoragebench_collect_errors_total %d\n", scrapes)
+		if err := testutil.CollectAndCompare(c, strings.NewReader(want)); err != nil {
+			t.Errorf("a world that nobody has seen has series: %v", err)
+		}
 	}
 }
 

@@ -19,6 +19,10 @@ var (
 	descTrialsPlanned = describe("storagebench_trials_planned", "Trials that the present runs of all benchmarks plan.")
 	descTrialsStored  = describe("storagebench_trials_stored", "Trials of the present runs of all benchmarks that are stored.")
 	descUnrestored    = describe("storagebench_node_restore", "1 for each node whose settings a benchmark may have changed, by phase: InUse while its worker runs, then Restoring, NodeAway or Failed; Gone and Abandoned are waited for by nobody.", "node", "phase")
+	descPending       = describe("storagebench_restores_pending", "Nodes whose settings are still to be restored, after the worker that changed them has ended.")
+	descQueue         = describe("storagebench_queue_depth", "Benchmarks in the queue of a node that another one holds.", "node")
+	descHeld          = describe("storagebench_node_held", "1 for each node that a benchmark holds, so that no other measures there.", "node", "namespace", "benchmark")
+	descErrors        = describe("storagebench_collect_errors_total", "Scrapes without series of benchmarks, because the operator's cache did not answer.")
 	descStore         = describe("storagebench_store_available", "1 if the ResultStore took an object when that was last tried, else 0.", "store")
 	descState         = describe("storagebench_benchmark_state", "1 for the state that a benchmark is in, with the reason of its condition Ready.", "namespace", "benchmark", "state", "reason")
 	descFinished      = describe("storagebench_benchmark_finished_time_seconds", "When the last run of a benchmark ended, in seconds since 1970.", "namespace", "benchmark")
@@ -32,7 +36,7 @@ var (
 	descOmitted       = describe("storagebench_series_omitted", "Series of benchmarks that the operator leaves out, as there are more than it reports.")
 
 	descriptions = []*prometheus.Desc{
-		descBenchmarks, descTrialsPlanned, descTrialsStored, descUnrestored, descStore, descState, descFinished,
+		descBenchmarks, descTrialsPlanned, descTrialsStored, descUnrestored, descPending, descQueue, descHeld, descErrors, descStore, descState, descFinished,
 		descMedian, descLow, descHigh, descVerdict, descGate, descAnswer, descBaseline, descOmitted,
 	}
 )

@@ -7,6 +7,7 @@ import (
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/controllers/leases"
 )
 
 // States of a benchmark, the label state.
@@ -63,10 +64,17 @@ func (w World) counts() []prometheus.Metric {
 		out = append(out, gauge(descBenchmarks, float64(byState[state]), state))
 	}
 	out = append(out, gauge(descTrialsPlanned, float64(planned)), gauge(descTrialsStored, float64(stored)))
+	out = append(out, w.nodes()...)
+	pending := 0
 	for i := range w.Records {
 		r := &w.Records[i]
+		switch r.Status.Phase {
+		case v1alpha1.RestoreRunning, v1alpha1.RestoreNodeAway, v1alpha1.RestoreFailed:
+			pending++
+		}
 		out = append(out, gauge(descUnrestored, 1, r.Name, string(r.Status.Phase)))
 	}
+	out = append(out, gauge(descPending, float64(pending)))
 	for i := range w.Stores {
 		s := &w.Stores[i]
 		condition := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionAvailable)
@@ -74,6 +82,31 @@ func (w World) counts() []prometheus.Metric {
 			continue // nobody knows yet
 		}
 		out = append(out, gauge(descStore, boolean(condition.Status == metav1.ConditionTrue), s.Name))
+	}
+	return out
+}
+
+// nodes are who holds each node, and how many wait for it. The operator writes the Leases, one for a
+// node, and nobody waits for a node that no benchmark holds: so their number is that of nodes.
+func (w World) nodes() []prometheus.Metric {
+	var out []prometheus.Metric
+	queue, seen := map[string]int{}, map[string]bool{}
+	for i := range w.Leases {
+		l := &w.Leases[i]
+		holder, node := leases.Holder(l), leases.Node(l)
+		if holder.Name == "" || seen[node] {
+			continue // the Lease of the operators among themselves, or one that nobody holds
+		}
+		seen[node], queue[node] = true, 0
+		out = append(out, gauge(descHeld, 1, node, holder.Namespace, holder.Name))
+	}
+	for i := range w.Benchmarks {
+		if node := leases.QueuedFor(&w.Benchmarks[i]); node != "" {
+			queue[node]++
+		}
+	}
+	for node, n := range queue {
+		out = append(out, gauge(descQueue, float64(n), node))
 	}
 	return out
 }

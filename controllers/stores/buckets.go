@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -109,7 +110,7 @@ func (b *Buckets) Refresh(ctx context.Context, rs *v1alpha1.ResultStore) (Bucket
 	if o, ok := b.open[rs.Name]; ok && o.uid == rs.UID && o.generation == rs.Generation && o.secret == version {
 		return o.bucket, nil
 	}
-	bucket, err := s3.New(s3.Config{
+	opened, err := s3.New(s3.Config{
 		Endpoint:  rs.Spec.Endpoint,
 		Bucket:    rs.Spec.Bucket,
 		Prefix:    rs.Spec.Prefix,
@@ -121,6 +122,7 @@ func (b *Buckets) Refresh(ctx context.Context, rs *v1alpha1.ResultStore) (Bucket
 	if err != nil {
 		return nil, err
 	}
+	bucket := counted{opened, rs.Name}
 	if b.open == nil {
 		b.open = map[string]openBucket{}
 	}
@@ -128,7 +130,13 @@ func (b *Buckets) Refresh(ctx context.Context, rs *v1alpha1.ResultStore) (Bucket
 	return bucket, nil
 }
 
-// Forget drops the client of a store that is gone.
+// Gone drops what there is of a store that was deleted: its client, and the count of its errors.
+func (b *Buckets) Gone(name string) {
+	b.Forget(name)
+	failures.DeletePartialMatch(prometheus.Labels{"store": name})
+}
+
+// Forget drops the client of a store.
 func (b *Buckets) Forget(name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -47,7 +47,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	rs := &v1alpha1.ResultStore{}
 	if err := r.Get(ctx, req.NamespacedName, rs); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.Buckets.Forget(req.Name)
+			r.Buckets.Gone(req.Name)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}

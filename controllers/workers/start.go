@@ -20,6 +20,7 @@ import (
 	"storagebench.io/storagebench/controllers/admission"
 	"storagebench.io/storagebench/controllers/stores"
 	"storagebench.io/storagebench/internal/jobspec"
+	"storagebench.io/storagebench/internal/plan"
 	"storagebench.io/storagebench/internal/progress"
 	"storagebench.io/storagebench/internal/status"
 	"storagebench.io/storagebench/internal/store"
@@ -133,7 +134,7 @@ func (w *Workers) make(ctx context.Context, o Order) (*batchv1.Job, error) {
 }
 
 func claimOf(o Order, job *batchv1.Job) *corev1.PersistentVolumeClaim {
-	for _, target := range o.Benchmark.Spec.Targets {
+	for _, target := range plan.WithDefaults(o.Benchmark.Spec).Targets {
 		if class := target.StorageClass; target.Name == o.Target.Name && class != nil {
 			return jobspec.Claim(job, class.Name, *class.Size, class.AccessMode, class.VolumeMode)
 		}

@@ -10,6 +10,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -54,7 +55,10 @@ type Input struct {
 // Build builds the plan. Its error is a *trial.Failure if the spec is the
 // reason.
 func Build(in Input) (*trial.Plan, error) {
-	b := in.Benchmark
+	whole := *in.Benchmark
+	whole.Spec = WithDefaults(whole.Spec)
+	b := &whole
+	in.Benchmark = b
 	p := &trial.Plan{
 		Schema:    trial.PlanSchema,
 		Benchmark: trial.Benchmark{Namespace: b.Namespace, Name: b.Name, UID: string(b.UID)},
@@ -267,20 +271,47 @@ func Hash(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))[:8]
 }
 
-// RunID returns the name of a run. It is made of the user's spec.runID, the
+// RunID returns the name of the run that is next. It is made of the user's spec.runID, the
 // generation of the spec (a spec that is changed and changed back starts another
 // run), and the object's UID (so does a benchmark that is deleted and created
-// again).
+// again). One that the annotation asks for is named for its value too, and for the run before it: a
+// value that is set again later is another run.
 func RunID(b *v1alpha1.StorageBenchmark) string {
-	id := fmt.Sprintf("g%d-%s", b.Generation, Hash(string(b.UID)))
+	of := []string{string(b.UID)}
+	if RerunAsked(b) {
+		of = append(of, Rerun(b), b.Status.Run.ID)
+	}
+	id := fmt.Sprintf("g%d-%s", b.Generation, Hash(of...))
 	if b.Spec.RunID != "" {
 		id = b.Spec.RunID + "-" + id
 	}
 	return id
 }
 
+// maxRerun is the length of a value of the annotation that the status shows as it is.
+const maxRerun = 63
+
+// Rerun is what a run records of the annotation storagebench.io/rerun: its value or, of one that is
+// long or not a plain word, its hash. Every value asks for a run, whatever is in it, so none is wrong.
+func Rerun(b *v1alpha1.StorageBenchmark) string {
+	value := b.Annotations[v1alpha1.AnnotationRerun]
+	plain := func(r rune) bool { return r > ' ' && r < 0x7f }
+	if len(value) <= maxRerun && strings.IndexFunc(value, func(r rune) bool { return !plain(r) }) < 0 {
+		return value
+	}
+	sum := sha256.Sum256([]byte(value))
+	return "sha256:" + hex.EncodeToString(sum[:16])
+}
+
+// RerunAsked reports whether the annotation asks for another run than the recorded one. An
+// annotation that is removed asks for nothing.
+func RerunAsked(b *v1alpha1.StorageBenchmark) bool {
+	asked := Rerun(b)
+	return asked != "" && b.Status.Run != nil && b.Status.Run.Rerun != asked
+}
+
 // SpecHash returns the hash of everything in a spec that, when changed, asks for another run:
-// all of it but suspend, ttlAfterFinished and timeout.
+// all of it but suspend, ttlAfterFinished and timeout. A default that is written out is no change.
 func SpecHash(spec v1alpha1.StorageBenchmarkSpec) string {
 	spec.Timeout = nil
 	return hashWithTimeout(spec)
@@ -291,6 +322,7 @@ func SpecHash(spec v1alpha1.StorageBenchmarkSpec) string {
 func LegacySpecHash(spec v1alpha1.StorageBenchmarkSpec) string { return hashWithTimeout(spec) }
 
 func hashWithTimeout(spec v1alpha1.StorageBenchmarkSpec) string {
+	spec = WithDefaults(spec)
 	spec.Suspend, spec.TTLAfterFinished = false, nil
 	b, err := json.Marshal(spec)
 	if err != nil {

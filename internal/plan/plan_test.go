@@ -96,7 +96,7 @@ func TestWorkloadsAlternateAndNodesAreAskedForOnce(t *testing.T) {
 		t.Errorf("target of raw.b: %+v, %v", target, err)
 	}
 	w, _ := p.Workload("oltp")
-	if w.Engine != "fio" || string(w.Config) != `{"parameters":{"rw":"randrw"},"prefill":"Auto"}` {
+	if w.Engine != "fio" || string(w.Config) != `{"parameters":{"rw":"randrw"},"prefill":"Auto","files":"Auto"}` {
 		t.Errorf("workload: %s %s", w.Engine, w.Config)
 	}
 }

@@ -71,7 +71,7 @@ func TestAPointHasTheConfigurationOfItsValue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"parameters":{"iodepth":"8","rw":"randrw"},"prefill":"Auto","offeredRate":300}`
+	const want = `{"parameters":{"iodepth":"8","rw":"randrw"},"prefill":"Auto","files":"Auto","offeredRate":300}`
 	if got := string(p.Workloads[0].Config); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

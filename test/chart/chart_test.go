@@ -122,9 +122,13 @@ func TestArguments(t *testing.T) {
 // An argument that the operator does not know stops it at its start, and a flag that
 // it was renamed from is found here. It reads the source, as to build it takes minutes.
 func TestTheOperatorHasTheseFlags(t *testing.T) {
-	source, err := os.ReadFile("../../cmd/manager/main.go")
-	if err != nil {
-		t.Fatal(err)
+	var source []byte
+	for _, name := range []string{"main.go", "metrics.go"} {
+		text, err := os.ReadFile("../../cmd/manager/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source = append(source, text...)
 	}
 	args := manager(t, render(t, variants()["all settings"]...)).Spec.Template.Spec.Containers[0].Args
 	for _, arg := range args {

@@ -30,6 +30,9 @@ var granted = map[string]map[string]string{
 		"noderestores.storagebench.io":            "create delete get list watch",
 		"noderestores/status.storagebench.io":     "patch update",
 		"noderestores/finalizers.storagebench.io": "update",
+		// The server of metrics asks whose token it is, and what it may do.
+		"tokenreviews.authentication.k8s.io":        "create",
+		"subjectaccessreviews.authorization.k8s.io": "create",
 	},
 	"benchmarks": {
 		"configmaps":                        "create",

@@ -87,7 +87,7 @@ var Rules = []Rule{
 	{Path: "internal/samples", Pure: true, Bare: true},
 	{Path: "internal/samples/codec", Own: []string{"internal/samples"}, Foreign: []string{"github.com/parquet-go/parquet-go", "github.com/klauspost/compress/zstd"}, Bare: true},
 	{Path: "internal/workload", Own: []string{"internal/device", "internal/trial", "internal/result", "internal/suggest"}, Bare: true},
-	{Path: "internal/workload/defaultstest", Own: []string{"config/crd"}, Foreign: []string{"sigs.k8s.io/yaml"}}, // for tests
+	{Path: "internal/workload/defaultstest", Own: []string{"api/v1alpha1", "config/crd", "internal/plan"}, Foreign: []string{"sigs.k8s.io/yaml"}}, // for tests
 	{Path: "internal/workload/tool", Bare: true},
 	{Path: "internal/workload/native", Own: []string{"internal/workload/tool"}, Foreign: system, Bare: true},
 	{
@@ -183,7 +183,7 @@ var Rules = []Rule{
 		Path: "controllers/workers",
 		Own: []string{
 			"api/v1alpha1", "controllers/action", "controllers/admission", "controllers/nodes", "controllers/restore", "controllers/state", "controllers/written", "controllers/stores",
-			"internal/jobspec", "internal/progress", "internal/status", "internal/store", "internal/trial",
+			"internal/jobspec", "internal/plan", "internal/progress", "internal/status", "internal/store", "internal/trial",
 		},
 		Foreign: controllerFramework,
 	},
@@ -200,18 +200,18 @@ var Rules = []Rule{
 	{Path: "controllers/nodes", Own: []string{"api/v1alpha1"}, Foreign: controllerFramework},
 	{
 		Path:    "controllers/stores",
-		Own:     []string{"api/v1alpha1", "controllers/action", "internal/jobspec", "internal/status", "internal/store", "internal/store/inbox", "internal/store/s3"},
-		Foreign: controllerFramework,
+		Own:     []string{"api/v1alpha1", "controllers/action", "internal/jobspec", "internal/status", "internal/store", "internal/store/inbox", "internal/store/s3", "internal/trial"},
+		Foreign: append([]string{"github.com/prometheus/client_golang/prometheus"}, controllerFramework...),
 	},
 	{Path: "controllers/state", Foreign: controllerFramework},
 	{Path: "controllers/fence", Foreign: controllerFramework},
 	{Path: "controllers/written", Foreign: []string{"k8s.io/apimachinery/pkg/types"}},
-	{Path: "controllers/metrics", Own: []string{"api/v1alpha1"}, Foreign: append([]string{"github.com/prometheus/client_golang/prometheus"}, controllerFramework...)},
+	{Path: "controllers/metrics", Own: []string{"api/v1alpha1", "controllers/leases"}, Foreign: append([]string{"github.com/prometheus/client_golang/prometheus"}, controllerFramework...)},
 	{Path: "controllers/action", Foreign: append([]string{"github.com/prometheus/client_golang/prometheus"}, controllerFramework...)},
 	{
 		Path:    "cmd/manager",
 		Own:     []string{"api/v1alpha1", "controllers", "internal/jobspec", "internal/tunable", "internal/workload/engines"},
-		Foreign: []string{"k8s.io/", "sigs.k8s.io/controller-runtime", "github.com/spf13/cobra"},
+		Foreign: []string{"k8s.io/", "sigs.k8s.io/controller-runtime", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 	},
 	{Path: "config/crd"}, // embeds the CRDs
 	{

@@ -181,6 +181,52 @@ func TestANewRunIDRunsAgainAndAChangedSpecReplacesARun(t *testing.T) {
 	l.nothingLeft()
 }
 
+func TestANewValueOfTheAnnotationRunsAgainOnce(t *testing.T) {
+	l := newLab(t, 1)
+	b := l.benchmark("annotated", as)
+	l.finish(b, well)
+	l.await(b, reason.Finished)
+	first := b.Status.Run.ID
+	if size := b.Spec.Targets[0].StorageClass.Size; size != nil {
+		t.Errorf("the API server has written size %s into a list, which is a difference from what is in Git", size)
+	}
+	// A value of any kind asks for a run.
+	before := b.DeepCopy()
+	b.Annotations = map[string]string{v1alpha1.AnnotationRerun: "../" + strings.Repeat("§", 1000)}
+	if err := api.Patch(l.ctx, b, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+	job := l.job(b)
+	pod := l.pod(job, func(*corev1.Pod) {})
+	l.await(b, reason.Running)
+	if found := violations(b); len(found) > 0 || !meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionReconciling) {
+		t.Errorf("a benchmark that runs again does not look like it: %v, %+v", found, b.Status.Conditions)
+	}
+	l.end(job, pod, l.store(job, well))
+	l.await(b, reason.Finished)
+	second := b.Status.Run.ID
+	if second == first || !strings.HasPrefix(b.Status.Run.Rerun, "sha256:") {
+		t.Errorf("run %s, then %+v", first, b.Status.Run)
+	}
+	// Without it, or with something else changed, nothing runs.
+	before = b.DeepCopy()
+	b.Annotations = map[string]string{"example.com/owner": "me"}
+	if err := api.Patch(l.ctx, b, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+	l.update(b, func(s *v1alpha1.StorageBenchmarkSpec) { s.Timeout = &metav1.Duration{Duration: 3 * time.Hour} })
+	l.eventually("the operator has seen the changed timeout", func() error {
+		if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); err != nil || b.Status.ObservedGeneration != b.Generation {
+			return fmt.Errorf("observed %d of %d: %v", b.Status.ObservedGeneration, b.Generation, err)
+		}
+		return nil
+	})
+	if b.Status.Run.ID != second || b.Status.Run.FinishedAt == nil {
+		t.Errorf("run %s became %+v", second, b.Status.Run)
+	}
+	l.nothingLeft()
+}
+
 func TestAFailedWorkerKeepsItsTrialsAndLetsTheOthersMeasure(t *testing.T) {
 	l := newLab(t, 2)
 	b := l.benchmark("half", as)

@@ -58,18 +58,13 @@ results:
 targets:
 - name: fast
   storageClass:
-    accessMode: ReadWriteOnce
     name: fast
-    size: 10Gi
-    volumeMode: Filesystem
 timeout: 2h
 trials: {}
 workloads:
 - fio:
-    files: Auto
     parameters:
       rw: randread
-    prefill: Auto
   name: oltp
 `
 	if string(got) != want {

@@ -53,7 +53,7 @@ func (o *operator) add() error {
 	p, err := start(o.cluster.dir, fmt.Sprintf("manager-%d", o.started), o.cluster.programs.manager,
 		[]string{"KUBECONFIG=" + o.cluster.kubeconfig, fmt.Sprintf("GOMEMLIMIT_BYTES=%d", memoryLimit)},
 		"--namespace="+operatorNamespace, "--worker-image="+image,
-		"--metrics-bind-address="+metrics, "--health-probe-bind-address="+probes)
+		"--metrics-bind-address="+metrics, "--metrics-insecure", "--health-probe-bind-address="+probes)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,5 @@
-// Package defaultstest compares the defaults of an engine with those of the API, for the
-// engines' tests: run on a machine of one's own goes through the schema too, but the
-// engines are also called with configurations that have not been through it.
+// Package defaultstest compares the defaults of an engine with those that the planner chooses, for
+// the engines' tests: the engines are also called with configurations that no planner has seen.
 package defaultstest
 
 import (
@@ -13,30 +12,23 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/config/crd"
+	"storagebench.io/storagebench/internal/plan"
 )
 
 // property is a field of the API.
 type property struct {
-	Default    any                 `json:"default"`
 	Items      *property           `json:"items"`
 	Properties map[string]property `json:"properties"`
 }
 
 // Check fails the test unless the engine's configuration has the API's fields, and the
-// API's defaults. given are fields that a configuration cannot do without.
+// planner's defaults. given are fields that a configuration cannot do without.
 func Check[C any](t *testing.T, engine string, given map[string]any, decode func(json.RawMessage) (C, error)) {
 	t.Helper()
 	api := properties(t, engine)
-	defaulted := maps.Clone(given)
-	if defaulted == nil {
-		defaulted = map[string]any{}
-	}
-	for name, p := range api {
-		if _, is := given[name]; !is && p.Default != nil {
-			defaulted[name] = p.Default
-		}
-	}
+	defaulted := planned(t, engine, given)
 	byEngine, byAPI := configure(t, given, decode), configure(t, defaulted, decode)
 	own, shared := reflect.ValueOf(byEngine), reflect.ValueOf(byAPI)
 	var fields []string
@@ -48,16 +40,40 @@ func Check[C any](t *testing.T, engine string, given map[string]any, decode func
 		fields = append(fields, name)
 		mine, theirs := own.Field(i), shared.Field(i)
 		if !reflect.DeepEqual(value(mine), value(theirs)) {
-			t.Errorf("the default of %s.%s is %v in the engine and %v in the API", engine, name, value(mine), value(theirs))
+			t.Errorf("the default of %s.%s is %v in the engine and %v in the planner", engine, name, value(mine), value(theirs))
 		}
 		if _, is := defaulted[name]; !is && !mine.IsZero() {
-			t.Errorf("%s.%s has the default %v in the engine and none in the API", engine, name, value(mine))
+			t.Errorf("%s.%s has the default %v in the engine and none in the planner", engine, name, value(mine))
 		}
 	}
 	slices.Sort(fields)
 	if names := slices.Sorted(maps.Keys(api)); !slices.Equal(fields, names) {
 		t.Errorf("%s has the fields %v in the engine and %v in the API", engine, fields, names)
 	}
+}
+
+// planned is a configuration of the engine with the planner's defaults.
+func planned(t *testing.T, engine string, given map[string]any) map[string]any {
+	t.Helper()
+	if given == nil {
+		given = map[string]any{}
+	}
+	text, err := json.Marshal(map[string]any{"workloads": []any{map[string]any{"name": "w", engine: given}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var spec v1alpha1.StorageBenchmarkSpec
+	if err := json.Unmarshal(text, &spec); err != nil {
+		t.Fatal(err)
+	}
+	if text, err = json.Marshal(plan.WithDefaults(spec).Workloads[0]); err != nil {
+		t.Fatal(err)
+	}
+	var workload map[string]any
+	if err := json.Unmarshal(text, &workload); err != nil {
+		t.Fatal(err)
+	}
+	return workload[engine].(map[string]any)
 }
 
 // value is what a field holds, behind a pointer if it is one; nil without a default.
