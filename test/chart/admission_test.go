@@ -93,7 +93,7 @@ func TestEveryPolicyDeniesAndIsBound(t *testing.T) {
 			bound = append(bound, binding.Spec.PolicyName)
 		}
 	}
-	if diff := cmp.Diff([]string{"other-benchmarks", "other-size", "other-jobs", "other-objects"}, policies); diff != "" {
+	if diff := cmp.Diff([]string{"other-benchmarks", "other-schedules", "other-scheduled", "other-size", "other-jobs", "other-objects"}, policies); diff != "" {
 		t.Errorf("policies (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(policies, bound); diff != "" {
