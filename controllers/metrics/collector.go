@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -25,6 +26,7 @@ const scrapeTimeout = 10 * time.Second
 // World is what the metrics are computed from.
 type World struct {
 	Benchmarks []v1alpha1.StorageBenchmark
+	Schedules  []v1alpha1.StorageBenchmarkSchedule
 	Records    []v1alpha1.NodeRestore
 	Stores     []v1alpha1.ResultStore
 	// Leases of the operator's namespace, of which those of nodes count.
@@ -52,7 +54,7 @@ func Register(reader client.Reader) error {
 
 // Describe sends the description of every metric.
 func (c *Collector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range descriptions {
+	for _, d := range slices.Concat(descriptions, scheduleDescriptions) {
 		out <- d
 	}
 }
@@ -79,15 +81,16 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 func (c *Collector) read(ctx context.Context) (World, error) {
 	var (
 		benchmarks v1alpha1.StorageBenchmarkList
+		schedules  v1alpha1.StorageBenchmarkScheduleList
 		records    v1alpha1.NodeRestoreList
 		stores     v1alpha1.ResultStoreList
 		held       coordinationv1.LeaseList
 	)
 	// They are only read, so they need no copy.
-	for _, list := range []client.ObjectList{&benchmarks, &records, &stores, &held} {
+	for _, list := range []client.ObjectList{&benchmarks, &schedules, &records, &stores, &held} {
 		if err := c.Reader.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 			return World{}, err
 		}
 	}
-	return World{Benchmarks: benchmarks.Items, Records: records.Items, Stores: stores.Items, Leases: held.Items}, nil
+	return World{Benchmarks: benchmarks.Items, Schedules: schedules.Items, Records: records.Items, Stores: stores.Items, Leases: held.Items}, nil
 }

@@ -1,6 +1,6 @@
 // Package metrics tells Prometheus what benchmarks have measured and what the operator waits for.
 //
-// In: the benchmarks, NodeRestores, ResultStores and Leases of nodes of the manager's cache, at each scrape. Out:
+// In: the benchmarks, schedules, NodeRestores, ResultStores and Leases of nodes of the manager's cache, at each scrape. Out:
 // gauges, computed from them and nothing else, so that a restarted operator reports the same, and what
 // was deleted is reported no longer.
 //

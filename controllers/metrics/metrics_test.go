@@ -30,6 +30,8 @@ func (c cached) List(_ context.Context, list client.ObjectList, _ ...client.List
 	switch l := list.(type) {
 	case *v1alpha1.StorageBenchmarkList:
 		l.Items = c.world.Benchmarks
+	case *v1alpha1.StorageBenchmarkScheduleList:
+		l.Items = c.world.Schedules
 	case *v1alpha1.NodeRestoreList:
 		l.Items = c.world.Records
 	case *v1alpha1.ResultStoreList:

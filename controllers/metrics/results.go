@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -53,11 +52,22 @@ func gauge(d *prometheus.Desc, value float64, labels ...string) prometheus.Metri
 	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 }
 
-// metrics are all series of the world, with at most that many of benchmarks.
+// metrics are all series of the world, with at most that many of benchmarks and schedules.
 func (w World) metrics(most int) []prometheus.Metric {
 	out := w.counts()
 	omitted := 0
-	for _, b := range fair(w.Benchmarks) {
+	// Schedules are few and their series small; but whoever may create them could make many.
+	share := most / 4
+	for _, s := range fair(w.Schedules, scheduled) {
+		all := scheduleMetrics(s)
+		if len(all) > share {
+			omitted += len(all)
+			continue
+		}
+		share, most = share-len(all), most-len(all)
+		out = append(out, all...)
+	}
+	for _, b := range fair(w.Benchmarks, latest) {
 		size := seriesOf(b)
 		if size > most {
 			omitted += size
@@ -67,37 +77,6 @@ func (w World) metrics(most int) []prometheus.Metric {
 		out = append(out, benchmarkMetrics(b)...)
 	}
 	return append(out, gauge(descOmitted, float64(omitted)))
-}
-
-// fair orders benchmarks so that the latest of each namespace come first, then the second latest of
-// each, and so on.
-func fair(benchmarks []v1alpha1.StorageBenchmark) []*v1alpha1.StorageBenchmark {
-	byNamespace := map[string][]*v1alpha1.StorageBenchmark{}
-	for i := range benchmarks {
-		b := &benchmarks[i]
-		byNamespace[b.Namespace] = append(byNamespace[b.Namespace], b)
-	}
-	type ranked struct {
-		b    *v1alpha1.StorageBenchmark
-		rank int
-	}
-	all := make([]ranked, 0, len(benchmarks))
-	for _, own := range byNamespace {
-		slices.SortFunc(own, func(a, b *v1alpha1.StorageBenchmark) int {
-			return cmp.Or(latest(b).Compare(latest(a)), cmp.Compare(a.Name, b.Name))
-		})
-		for rank, b := range own {
-			all = append(all, ranked{b, rank})
-		}
-	}
-	slices.SortFunc(all, func(a, b ranked) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.b.Namespace, b.b.Namespace))
-	})
-	out := make([]*v1alpha1.StorageBenchmark, len(all))
-	for i, r := range all {
-		out[i] = r.b
-	}
-	return out
 }
 
 // latest is when something last happened to a benchmark.
