@@ -292,9 +292,10 @@ type Trials struct {
 	// +kubebuilder:validation:Maximum=100
 	Min int32 `json:"min,omitempty"`
 
-	// max is the highest number of trials: from min on, a workload is measured no more when
-	// halfWidth is reached or the budget is spent, never because a difference seems
-	// significant. Default: min; with halfWidth or budget 30, or min if that is more.
+	// max is the highest number of trials: from min on, a workload is measured no more when all
+	// of its gates are decided, halfWidth is reached or the budget is spent, never because a
+	// difference seems significant. Gates end no workload where variants or targets are compared,
+	// or with several volumes. Default: min; with halfWidth or budget 30, or min if that is more.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
@@ -303,7 +304,7 @@ type Trials struct {
 	// halfWidth is how narrow an interval is to be, as a share of the median: 5% for ±5 %. It
 	// is about the rate of each workload's first operation; where variants are compared, about
 	// the difference between them, judged by the spread of equal trials alone. Default: 5%, if
-	// max is more than min.
+	// max is more than min; a workload with gates then goes on until these are decided.
 	// +optional
 	// +kubebuilder:validation:MaxLength=8
 	// +kubebuilder:validation:Pattern=`^[0-9]+([.][0-9]+)?%$`

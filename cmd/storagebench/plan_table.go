@@ -82,6 +82,12 @@ func (d *planDocument) explainStop(w io.Writer) {
 		return
 	}
 	fmt.Fprintf(w, "A workload has %d to %d repeats: it is measured until its intervals are within ±%s", d.Stop.Min, d.Stop.Max, percent(d.Stop.HalfWidth))
+	switch d.Stop.Gates {
+	case trial.GatesAlone:
+		fmt.Fprint(w, " (or, if it has gates, until all of them are decided)")
+	case trial.GatesOrWidth:
+		fmt.Fprint(w, ", or all of its gates are decided")
+	}
 	if d.Stop.BudgetSeconds > 0 {
 		fmt.Fprintf(w, ", or the trials of the worker have taken %s", seconds(d.Stop.BudgetSeconds))
 	}

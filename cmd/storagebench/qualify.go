@@ -45,7 +45,7 @@ if you stop it. The cluster needs the operator and nothing else: no bucket, no S
 
 Purposes: ` + strings.Join(qualify.Names(), ", ") + `. Their limits and where these
 come from are in docs/reference/qualify.md. An answer is decided on the 95 % interval of 6
-trials; it speaks for the volume that was measured, or with --volumes 3 for the class.
+trials, or of up to 12 if fewer do not decide; it speaks for the volume that was measured, or with --volumes 3 for the class.
 
 Progress goes to stderr, the answer to stdout.
 

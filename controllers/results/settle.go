@@ -66,9 +66,9 @@ func settle(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self trial
 		// does not know why the run did not go on.
 		summary.Failure = receipt.Failure
 	}
-	complete := stopping.Complete(p, summary.Trials)
+	complete := stopping.Complete(p, self.Target, summary.Trials)
 	if summary.Stopped = nil; p.Stop != nil { // whatever the worker says
-		summary.Stopped = stopping.Decide(p, summary.Trials).Stopped
+		summary.Stopped = stopping.Decide(p, self.Target, summary.Trials).Stopped
 	}
 	document, err := json.Marshal(summary)
 	if err != nil {

@@ -1,12 +1,14 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
 )
 
 // maxDifferences is how many differences are named. More are counted.
@@ -30,6 +32,9 @@ func Differences(first, second result.Summary) []string {
 		a, b := facts(pair[0]), facts(pair[1])
 		for _, name := range slices.Sorted(maps.Keys(a)) {
 			add(name, a[name], b[name])
+		}
+		for _, d := range classDifferences(pair[0].Target.Class, pair[1].Target.Class) {
+			add(d[0], d[1], d[2])
 		}
 	}
 	if len(out) > maxDifferences {
@@ -129,6 +134,38 @@ func facts(e *result.Environment) map[string]string {
 	for name, values := range queues {
 		slices.Sort(values)
 		f["queue's "+name] = strings.Join(slices.Compact(values), ", ")
+	}
+	return f
+}
+
+// none stands for what one of two classes has not.
+const none = "none"
+
+// classDifferences names what differs between two StorageClasses, with both values. Classes of one
+// digest do not differ; of documents of older releases, which have none, nothing is known.
+func classDifferences(first, second *trial.ClassIdentity) [][3]string {
+	if first == nil || second == nil || first.Digest == second.Digest {
+		return nil
+	}
+	a, b := classFacts(first), classFacts(second)
+	var out [][3]string
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, [3]string{name, cmp.Or(a[name], none), cmp.Or(b[name], none)})
+	}
+	return out
+}
+
+func classFacts(c *trial.ClassIdentity) map[string]string {
+	f := map[string]string{
+		"class's provisioner":         c.Provisioner,
+		"class's mount options":       strings.Join(c.MountOptions, ","),
+		"class's volume binding mode": c.BindingMode,
+		"class's reclaim policy":      c.Reclaim,
+	}
+	for name, value := range c.Parameters {
+		f["class's parameter "+name] = value
 	}
 	return f
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
 )
 
 func TestWhatDiffersIsNamed(t *testing.T) {
@@ -71,5 +72,34 @@ func TestASentenceNamesWhatRegressed(t *testing.T) {
 	c, _ = Summaries(summary(row("a", "w", "n", iops(990, 1000, 1010)), row("a", "v", "n", iops(1, 2, 3))), summary(row("a", "w", "n", iops(990, 1000, 1010))), 0.05)
 	if c.Sentence() != "the baseline has 1 row that this run has not" {
 		t.Errorf("%s", c.Sentence())
+	}
+}
+
+func TestWhatDiffersOfAClassIsNamed(t *testing.T) {
+	run := func(class *trial.ClassIdentity) result.Summary {
+		s := summary(row("a", "w", "n", iops(990, 1000, 1010)))
+		s.Environment = map[string]*result.Environment{"a.n": {Target: result.TargetEnvironment{Class: class}}}
+		return s
+	}
+	class := func(change func(*trial.ClassIdentity)) *trial.ClassIdentity {
+		c := trial.ClassIdentity{Provisioner: "p", BindingMode: "Immediate", Reclaim: "Delete", Parameters: map[string]string{"pool": "fast", "old": "1"}}
+		change(&c)
+		return trial.NewClassIdentity(c)
+	}
+	same := func(*trial.ClassIdentity) {}
+	for name, c := range map[string]struct {
+		second *trial.ClassIdentity
+		want   []string
+	}{
+		"nothing":             {class(same), nil},
+		"an older release":    {nil, nil},
+		"a parameter":         {class(func(c *trial.ClassIdentity) { c.Parameters["pool"] = "slow" }), []string{"class's parameter pool: fast -> slow"}},
+		"one more, one less":  {class(func(c *trial.ClassIdentity) { c.Parameters = map[string]string{"pool": "fast", "new": "2"} }), []string{"class's parameter new: none -> 2", "class's parameter old: 1 -> none"}},
+		"all that is no name": {class(func(c *trial.ClassIdentity) { c.MountOptions, c.Reclaim = []string{"noatime"}, "Retain" }), []string{"class's mount options: none -> noatime", "class's reclaim policy: Delete -> Retain"}},
+		"a secret":            {class(func(c *trial.ClassIdentity) { c.Parameters["csi.storage.k8s.io/node-stage-secret-name"] = "s" }), nil},
+	} {
+		if diff := cmp.Diff(c.want, Differences(run(class(same)), run(c.second))); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
 	}
 }

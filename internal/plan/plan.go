@@ -48,6 +48,8 @@ type Input struct {
 	Modes map[string]trial.Mode
 	// Variants of the spec, each tunable with where it may be set.
 	Variants []trial.Variant
+	// Classes by target name, of those whose StorageClass is known.
+	Classes map[string]*trial.ClassIdentity
 	// Engines checks the workloads.
 	Engines Checker
 }
@@ -69,6 +71,7 @@ func Build(in Input) (*trial.Plan, error) {
 		if err != nil {
 			return nil, err
 		}
+		target.Class = in.Classes[t.Name]
 		p.Targets = append(p.Targets, target)
 	}
 	if err := in.workloads(p); err != nil {

@@ -86,6 +86,7 @@ func (in Input) trials(p *trial.Plan) error {
 		if err != nil {
 			return err
 		}
+		stop.Gates = gateStop(p, spec)
 		p.Stop = stop
 	}
 	p.Trials = order(p, most)
@@ -110,6 +111,19 @@ func stopRule(spec v1alpha1.Trials, least, most int) (*trial.Stop, error) {
 		}
 	}
 	return stop, nil
+}
+
+// gateStop says how gates end a workload. They do not where something is compared, as a decision
+// depends on what differs; nor where volumes are the replicates, as it is about all of them.
+func gateStop(p *trial.Plan, spec v1alpha1.Trials) trial.GateStop {
+	switch {
+	case len(p.Gates) == 0 || p.Volumes > 1 || p.ComparesTargets() || len(arms(p)) > 1:
+		return ""
+	case spec.HalfWidth != "":
+		return trial.GatesOrWidth
+	default:
+		return trial.GatesAlone
+	}
 }
 
 // defaultMin is how many trials can answer: 6 for a median, and for a comparison as many blocks as

@@ -221,3 +221,47 @@ func TestOnlyWhatIsProvisionedHasVolumes(t *testing.T) {
 		t.Errorf("the advice is %q", got)
 	}
 }
+
+func TestGatesEndAWorkloadUnlessSomethingIsCompared(t *testing.T) {
+	for name, c := range map[string]struct {
+		trials   v1alpha1.Trials
+		variants []string
+		gates    bool
+		want     trial.GateStop
+	}{
+		"a fixed number":          {trials: v1alpha1.Trials{Min: 6}, gates: true},
+		"up to a maximum":         {trials: v1alpha1.Trials{Min: 6, Max: 20}, gates: true, want: trial.GatesAlone},
+		"with a budget":           {trials: v1alpha1.Trials{Budget: &metav1.Duration{Duration: time.Hour}}, gates: true, want: trial.GatesAlone},
+		"with a width of its own": {trials: v1alpha1.Trials{Max: 20, HalfWidth: "5%"}, gates: true, want: trial.GatesOrWidth},
+		"without gates":           {trials: v1alpha1.Trials{Max: 20}},
+		"one variant":             {trials: v1alpha1.Trials{Max: 20}, variants: []string{"a"}, gates: true, want: trial.GatesAlone},
+		"two variants":            {trials: v1alpha1.Trials{Max: 20}, variants: []string{"a", "b"}, gates: true},
+		"several volumes":         {trials: v1alpha1.Trials{Max: 20, Volumes: 3}, gates: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := benchmark(func(b *v1alpha1.StorageBenchmark) {
+				b.Spec.Trials = c.trials
+				b.Spec.Targets = b.Spec.Targets[:1]
+			})
+			if c.gates {
+				b.Spec.Gates = []v1alpha1.Gate{{Workload: b.Spec.Workloads[0].Name, Metric: "read.iops", Min: &v1alpha1.Scalar{Text: "100"}}}
+			}
+			in := Input{Benchmark: b, Run: "g3-x", Nodes: []string{"a"}, Engines: checker{}}
+			for _, v := range c.variants {
+				b.Spec.Variants = append(b.Spec.Variants, v1alpha1.Variant{Name: v})
+				in.Variants = append(in.Variants, trial.Variant{Name: v})
+			}
+			p, err := Build(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := trial.GateStop("")
+			if p.Stop != nil {
+				got = p.Stop.Gates
+			}
+			if got != c.want {
+				t.Errorf("gates end a workload: %q, want %q", got, c.want)
+			}
+		})
+	}
+}

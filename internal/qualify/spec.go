@@ -29,8 +29,12 @@ type Ask struct {
 	Keep bool
 }
 
-// Trials is how many trials an interval takes.
-const Trials = 6
+const (
+	// Trials is how many trials an interval takes.
+	Trials = 6
+	// MostTrials is how many there are of a volume if fewer do not decide.
+	MostTrials = 12
+)
 
 // leftFor is how long a benchmark stays whose qualify was killed.
 const leftFor = time.Hour
@@ -45,6 +49,9 @@ func (a Ask) Spec() v1alpha1.StorageBenchmarkSpec {
 		Workloads: []v1alpha1.Workload{{Name: name, Fio: &v1alpha1.FioWorkload{JobFile: a.Purpose.JobFile}}},
 		Trials:    v1alpha1.Trials{Min: Trials, Volumes: int32(a.Volumes)},
 		Timeout:   &metav1.Duration{Duration: a.Timeout},
+	}
+	if a.Volumes <= 1 {
+		spec.Trials.Max = MostTrials // its gates end the run; those of several volumes cannot
 	}
 	if a.Node != "" {
 		spec.Placement.NodeSelector = map[string]string{"kubernetes.io/hostname": a.Node}

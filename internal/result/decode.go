@@ -227,8 +227,8 @@ func (s *WorkerSummary) check() error {
 		}
 	}
 	for _, stopped := range s.Stopped {
-		if stopped.Reason != StopHalfWidth && stopped.Reason != StopBudget {
-			return fmt.Errorf("a workload was stopped for %.64q, expected %s or %s", stopped.Reason, StopHalfWidth, StopBudget)
+		if stopped.Reason != StopHalfWidth && stopped.Reason != StopGates && stopped.Reason != StopBudget {
+			return fmt.Errorf("a workload was stopped for %.64q, expected %s, %s or %s", stopped.Reason, StopHalfWidth, StopGates, StopBudget)
 		}
 		if err := checkNames(stopped.Workload, stopped.Variant); err != nil {
 			return err

@@ -260,6 +260,8 @@ type StopReason string
 const (
 	// StopHalfWidth: its intervals are as narrow as the spec asks for.
 	StopHalfWidth StopReason = "HalfWidth"
+	// StopGates: all of its gates are decided.
+	StopGates StopReason = "Gates"
 	// StopBudget: the time for trials above their minimum is spent.
 	StopBudget StopReason = "Budget"
 )

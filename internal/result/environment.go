@@ -45,6 +45,8 @@ type TargetEnvironment struct {
 	MountSource    string     `json:"mountSource,omitempty"`
 	SizeBytes      uint64     `json:"sizeBytes"`
 	FreeBytes      uint64     `json:"freeBytes"`
+	// Class is what its StorageClass made the volume with, as the plan has it.
+	Class *trial.ClassIdentity `json:"class,omitempty"`
 	// Devices are the leaf disks below it; empty if none are visible from the
 	// worker.
 	Devices []Device `json:"devices"`

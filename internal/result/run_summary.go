@@ -21,8 +21,8 @@ type Summary struct {
 	Sweeps []Sweep `json:"sweeps,omitempty"`
 	// Baseline is the comparison with an earlier run, if the benchmark asks for one.
 	Baseline *Baseline `json:"baseline,omitempty"`
-	// Configuration is what was measured, by "workload NAME", "variant NAME" and "target NAME": a
-	// digest, or what a target refers to. Runs with different ones measured different things.
+	// Configuration is what was measured, by "workload NAME", "variant NAME", "target NAME" and
+	// "class of target NAME": a digest, or what a target refers to. Runs with different ones measured different things.
 	Configuration map[string]string `json:"configuration,omitempty"`
 	// Gates of the benchmark, on each of their rows.
 	Gates []Gate `json:"gates,omitempty"`

@@ -26,6 +26,9 @@ type GateDecision struct {
 	// AtLimit reports that the median is within 1 % of the limit, so that no reasonable number
 	// of trials decides.
 	AtLimit bool
+	// Narrower is how many times narrower the interval must be to decide, if the outcome is
+	// Inconclusive; 0: nothing can be said.
+	Narrower float64
 	// BeyondMax reports that MoreTrials exceeds what the looks allow.
 	BeyondMax bool
 }
@@ -61,7 +64,7 @@ func DecideGate(values []float64, looks Looks, limit float64, atMost bool) GateD
 			d.AtLimit = true
 			return d
 		}
-		d.MoreTrials = more(n, ratio, odds80, looks)
+		d.Narrower, d.MoreTrials = ratio, more(n, ratio, odds80, looks)
 	}
 	d.BeyondMax = n+d.MoreTrials > looks.Max
 	return d

@@ -19,11 +19,8 @@ const maxGates = 4096
 func gates(p *trial.Plan, worker trial.Worker, rows []result.Row, decide func(trial.Gate, result.Row) result.Gate) []result.Gate {
 	var out []result.Gate
 	for _, g := range p.Gates {
-		if g.Target != "" && g.Target != worker.Target {
-			continue
-		}
 		for _, cell := range p.Cells() {
-			if cell.Workload != g.Workload || g.Variant != "" && g.Variant != cell.Variant {
+			if !g.AppliesTo(worker.Target, cell) {
 				continue
 			}
 			var parts []string
@@ -85,11 +82,21 @@ func newGate(g trial.Gate, target, node, variant, part, unit string) result.Gate
 	}
 }
 
+// GateLooks is how often the gates of a plan are looked at: after each trial if they end
+// workloads; else once, as the number of trials was fixed, or they were stopped by a rule that
+// does not look at the limit.
+func GateLooks(p *trial.Plan, trials int) Looks {
+	if p.Stop != nil && p.Stop.Gates != "" && p.Stop.Max > p.Stop.Min {
+		return Looks{Max: p.Stop.Max, Spending: Front}
+	}
+	return Looks{Max: trials, Spending: Once}
+}
+
 // onTrials decides gates on the trials of a worker.
-func onTrials(w *result.WorkerSummary) func(trial.Gate, result.Row) result.Gate {
+func onTrials(p *trial.Plan, w *result.WorkerSummary) func(trial.Gate, result.Row) result.Gate {
 	return func(g trial.Gate, row result.Row) result.Gate {
 		values, bounds := valuesOf(w, trial.Cell{Workload: row.Workload, Variant: row.Variant}, row.Part, g.Metric)
-		return decideRow(g, row, values, bounds)
+		return decideRow(p, g, row, values, bounds)
 	}
 }
 
@@ -109,16 +116,15 @@ func onVolumes(p *trial.Plan, byKey map[replicaKey][]replica) func(trial.Gate, r
 			perVolume = append(perVolume, values)
 		}
 		if len(perVolume) == 1 && p.Volumes <= 1 {
-			return decideRow(g, row, perVolume[0], bounds)
+			return decideRow(p, g, row, perVolume[0], bounds)
 		}
 		return gateOf(g, row, DecideVolumeGate(perVolume, g.Limit, g.AtMost), n, bounds)
 	}
 }
 
-// decideRow decides a gate on a row. The number of trials was fixed, or they were stopped by a rule
-// that does not look at the limit, so it is looked at once.
-func decideRow(g trial.Gate, row result.Row, values []float64, bounds int) result.Gate {
-	return gateOf(g, row, DecideGate(values, Looks{Max: len(values), Spending: Once}, g.Limit, g.AtMost), len(values), bounds)
+// decideRow decides a gate on a row.
+func decideRow(p *trial.Plan, g trial.Gate, row result.Row, values []float64, bounds int) result.Gate {
+	return gateOf(g, row, DecideGate(values, GateLooks(p, len(values)), g.Limit, g.AtMost), len(values), bounds)
 }
 
 // gateOf is the gate of a row after a decision on n trials, of which some are only bounds.
@@ -133,8 +139,7 @@ func gateOf(g trial.Gate, row result.Row, d GateDecision, n, bounds int) result.
 		out.Low, out.High = &d.Interval.Low, &d.Interval.High
 	}
 	out.Outcome, out.MoreTrials, out.MoreVolumes = result.GateOutcome(d.Outcome), d.MoreTrials, d.MoreVolumes
-	if bounds > 0 && (g.AtMost || out.Outcome != result.GateMet) {
-		// What was too fast to be measured is at least this much: enough to meet a minimum only.
+	if OpenForBounds(g, d, bounds) {
 		out.Outcome, out.MoreTrials, out.MoreVolumes = result.GateInconclusive, 0, 0
 	}
 	if len(out.InvalidatedBy) > 0 {
@@ -142,6 +147,12 @@ func gateOf(g trial.Gate, row result.Row, d GateDecision, n, bounds int) result.
 	}
 	out.Sentence = gateSentence(out, d, bounds)
 	return out
+}
+
+// OpenForBounds reports that so many values that are only lower bounds keep a gate from being decided:
+// what was too fast to be measured is at least this much, which is enough to meet a minimum only.
+func OpenForBounds(g trial.Gate, d GateDecision, bounds int) bool {
+	return bounds > 0 && (g.AtMost || d.Outcome != Met)
 }
 
 // gateSentence says what a gate shows.

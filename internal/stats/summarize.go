@@ -94,7 +94,7 @@ func (f *Fold) Add(w *result.WorkerSummary) error {
 	}
 	var decidedGates []result.Gate
 	if worker.Volume == 0 {
-		decidedGates = gates(f.plan, worker, p.rows, onTrials(w))
+		decidedGates = gates(f.plan, worker, p.rows, onTrials(f.plan, w))
 		p.sweeps = sweeps(f.plan, worker, p.rows, w)
 	}
 	metrics := p.metrics()
@@ -114,7 +114,7 @@ func (f *Fold) Add(w *result.WorkerSummary) error {
 	for i := range p.replicas {
 		p.replicas[i].row = p.rows[i]
 	}
-	p.environment = f.addEnvironment(w.Environment)
+	p.environment = f.addEnvironment(w.Environment, worker)
 	f.parts[worker.Name] = p
 	return nil
 }
@@ -168,10 +168,13 @@ func (f *Fold) omitHistograms(row *result.Row) {
 
 // addEnvironment keeps a worker's environment if there is room. If not, it is only in
 // the worker's summary.
-func (f *Fold) addEnvironment(e *result.Environment) *result.Environment {
+func (f *Fold) addEnvironment(e *result.Environment, worker trial.Worker) *result.Environment {
 	if e == nil {
 		return nil
 	}
+	known := *e
+	known.Target.Class = f.plan.Target(worker.Target).Class // whatever the worker says
+	e = &known
 	size := func(e *result.Environment) int {
 		b, err := json.Marshal(e)
 		if err != nil {
@@ -366,6 +369,9 @@ func configuration(p *trial.Plan) map[string]string {
 	}
 	for _, t := range p.Targets {
 		out["target "+t.Name] = fmt.Sprintf("%s %s", t.Source, t.Ref)
+		if t.Class != nil {
+			out["class of target "+t.Name] = t.Class.Digest[:min(len(t.Class.Digest), len("sha256:")+12)]
+		}
 	}
 	return out
 }

@@ -11,6 +11,10 @@
 //  3. After each step, a group ends when its intervals are narrow enough. What is compared is
 //     judged by the spread of equal trials alone, which sees no difference between variants:
 //     stopping because one seems significant would find differences where there are none.
-//  4. If there is a budget, the next step is for the group whose intervals are widest for what
+//  4. A workload whose gates end it (trial.Stop.Gates) is looked at after every trial, and ends when
+//     all of its gates are decided at one look: by the bounds of intervals whose ranks allow for
+//     every look, so that all decisions together err in at most 5 % of runs. Where something is
+//     compared, gates end nothing, as a decision depends on what differs.
+//  5. If there is a budget, the next step is for the group whose intervals are widest for what
 //     a step of it costs, and there is none that the budget does not cover.
 package stopping

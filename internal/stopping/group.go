@@ -29,15 +29,18 @@ type group struct {
 	measured int
 	// most is the highest number of repeats.
 	most int
-	// half is the half-width of the widest interval; infinite if one has none.
-	half float64
-	// enough reports that the group needs no more. It is not because its intervals are narrow if a
-	// cell of it has failed.
+	// gates that are for the group, and end it.
+	gates []trial.Gate
+	// narrower is how many times narrower the widest interval must be.
+	narrower float64
+	// enough reports that the group needs no more. Why is empty if that is because a cell of it has
+	// failed.
 	enough bool
+	why    result.StopReason
 }
 
 // groups of a plan, with what is stored of them.
-func groups(p *trial.Plan, stored map[string]*result.TrialSummary) []*group {
+func groups(p *trial.Plan, target string, stored map[string]*result.TrialSummary) []*group {
 	var all []*group
 	byCell := map[trial.Cell]*group{}
 	for i, t := range p.Trials {
@@ -48,6 +51,9 @@ func groups(p *trial.Plan, stored map[string]*result.TrialSummary) []*group {
 		g := byCell[cell]
 		if g == nil {
 			g = &group{cell: cell, step: 3, stored: stored, failed: map[trial.Cell]bool{}}
+			if g.gates = gatesOf(p, target, cell); len(g.gates) > 0 {
+				g.step = 1 // the ranks of gates allow for every look
+			}
 			byCell[cell] = g
 			all = append(all, g)
 		}
@@ -94,7 +100,7 @@ func (g *group) look(stop *trial.Stop) {
 			g.measured = min(g.measured, t.Repeat-1)
 		}
 	}
-	g.half, g.most = math.Inf(1), stop.Max
+	g.narrower, g.most = math.Inf(1), stop.Max
 	for n := stop.Min; n <= g.measured; n++ {
 		if n%g.step != 0 {
 			continue
@@ -103,11 +109,31 @@ func (g *group) look(stop *trial.Stop) {
 			g.enough = true // what is left of it has its minimum, and is not worth more
 			return
 		}
-		if g.half = g.halfWidth(n); g.half <= stop.HalfWidth {
+		if g.why = g.reached(stop, n); g.why != "" {
 			g.enough = true
 			return
 		}
 	}
+}
+
+// reached returns which rule for stopping the first n repeats satisfy, if they do, and notes how far
+// they are from it.
+func (g *group) reached(stop *trial.Stop, n int) result.StopReason {
+	gates := g.lookAtGates(stop, n)
+	if gates.decided > 0 && gates.open == 0 {
+		return result.StopGates
+	}
+	if gates.open > 0 && stop.Gates == trial.GatesAlone {
+		g.narrower = gates.narrower
+		return ""
+	}
+	if g.narrower = g.halfWidth(n) / stop.HalfWidth; g.narrower <= 1 {
+		return result.StopHalfWidth
+	}
+	if gates.open > 0 { // whichever is nearer
+		g.narrower = min(g.narrower, gates.narrower)
+	}
+	return ""
 }
 
 func (g *group) stopped(why result.StopReason) result.Stopped {
@@ -158,7 +184,7 @@ func (g *group) stepCost() float64 {
 // score is how much uncertainty a second of the next step removes: the trials that are missing
 // grow with the square of the half-width.
 func (g *group) score(stop *trial.Stop) float64 {
-	ratio := min(g.half, 100) / stop.HalfWidth
+	ratio := min(g.narrower, 100/stop.HalfWidth)
 	return ratio * ratio / max(g.stepCost(), 1e-3)
 }
 

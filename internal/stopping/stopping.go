@@ -16,17 +16,18 @@ type Decision struct {
 	Stopped []result.Stopped
 }
 
-// Complete reports whether the worker whose trials these are had none left to run.
-func Complete(p *trial.Plan, done []result.TrialSummary) bool {
+// Complete reports whether the worker of a target whose trials these are had none left to run.
+func Complete(p *trial.Plan, target string, done []result.TrialSummary) bool {
 	if p.Stop == nil {
 		return len(done) >= len(p.Trials)
 	}
-	return Decide(p, done).Next == nil
+	return Decide(p, target, done).Next == nil
 }
 
 // Decide returns the next trial of a worker that has stored these, of a plan with a rule for
-// stopping. A cell of which a trial has failed is not measured any more.
-func Decide(p *trial.Plan, done []result.TrialSummary) Decision {
+// stopping. The target is the worker's: gates can be for one of several. A cell of which a trial
+// has failed is not measured any more.
+func Decide(p *trial.Plan, target string, done []result.TrialSummary) Decision {
 	stored := make(map[string]*result.TrialSummary, len(done))
 	spent := 0.0
 	for i := range done {
@@ -35,12 +36,12 @@ func Decide(p *trial.Plan, done []result.TrialSummary) Decision {
 	}
 	var d Decision
 	var open []*group
-	for _, g := range groups(p, stored) {
+	for _, g := range groups(p, target, stored) {
 		g.look(p.Stop)
 		switch {
 		case g.next == nil || g.enough && len(g.failed) > 0:
 		case g.enough:
-			d.Stopped = append(d.Stopped, g.stopped(result.StopHalfWidth))
+			d.Stopped = append(d.Stopped, g.stopped(g.why))
 		case g.measured >= p.Stop.Min && !g.begun() && p.Stop.BudgetSeconds > 0 && spent+g.stepCost() > p.Stop.BudgetSeconds:
 			d.Stopped = append(d.Stopped, g.stopped(result.StopBudget))
 		default:

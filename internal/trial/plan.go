@@ -87,6 +87,8 @@ type Target struct {
 	// Generated reports that the volume was created for this run, so that an
 	// old signature on it is not anybody's data.
 	Generated bool `json:"generated,omitempty"`
+	// Class is what the StorageClass makes volumes with; absent: it is none, or of an older release.
+	Class *ClassIdentity `json:"class,omitempty"`
 	// RunAsUser and FSGroup of the worker's Pod, for an existing claim whose user asked
 	// for them.
 	RunAsUser *int64 `json:"runAsUser,omitempty"`
@@ -200,6 +202,11 @@ type Worker struct {
 	Volume int `json:"volume,omitempty"`
 }
 
+// AppliesTo reports whether the gate is for a cell of a target.
+func (g Gate) AppliesTo(target string, cell Cell) bool {
+	return (g.Target == "" || g.Target == target) && g.Workload == cell.Workload && (g.Variant == "" || g.Variant == cell.Variant)
+}
+
 // ComparesTargets reports whether the plan compares its targets with each other.
 func (p *Plan) ComparesTargets() bool { return p.Compare != nil && p.Compare.By == "target" }
 
@@ -239,9 +246,23 @@ type Stop struct {
 	// HalfWidth is the half-width of an interval, as a share of the median, at which it is narrow
 	// enough: 0.05 is ±5 %.
 	HalfWidth float64 `json:"halfWidth"`
+	// Gates says how gates end a workload. Empty: they do not.
+	Gates GateStop `json:"gates,omitempty"`
 	// BudgetSeconds is the worker's share of the run's time; 0: no limit.
 	BudgetSeconds float64 `json:"budgetSeconds,omitempty"`
 }
+
+// GateStop says how gates end a workload.
+type GateStop string
+
+// Ways in which gates end a workload.
+const (
+	// GatesAlone: a workload with gates ends when all of them are decided, however narrow its
+	// intervals are.
+	GatesAlone GateStop = "Alone"
+	// GatesOrWidth: it also ends when its intervals are narrow enough.
+	GatesOrWidth GateStop = "OrWidth"
+)
 
 // Workload returns the workload of that name.
 func (p *Plan) Workload(name string) (Workload, bool) {

@@ -58,7 +58,7 @@ var Rules = []Rule{
 		Own:  []string{"internal/suggest", "internal/trial", "internal/result", "internal/stats", "internal/verdict", "internal/printed", "internal/workload/fio", "internal/workload/bonnie", "internal/workload/iozone"},
 		Pure: true, Bare: true,
 	},
-	{Path: "internal/compare", Own: []string{"internal/result", "internal/report", "internal/suggest"}, Pure: true, Bare: true},
+	{Path: "internal/compare", Own: []string{"internal/result", "internal/report", "internal/suggest", "internal/trial"}, Pure: true, Bare: true},
 	{Path: "internal/status", Own: []string{"api/v1alpha1", "internal/compare", "internal/progress", "internal/report", "internal/result", "internal/trial"}, Foreign: kubernetesTypes, Pure: true},
 
 	// Schedules.
@@ -249,7 +249,7 @@ var Rules = []Rule{
 	{Path: "hack/objects", Own: []string{"internal/store/s3"}},
 	{Path: "hack/bench/paired", Own: []string{"internal/stats"}},
 	{Path: "hack/bench/volume"},
-	{Path: "hack/bench/stats", Own: []string{"internal/stats"}, Foreign: []string{"gonum.org/v1/gonum/mathext"}},
+	{Path: "hack/bench/stats", Own: []string{"internal/result", "internal/stats", "internal/stopping", "internal/trial"}, Foreign: []string{"gonum.org/v1/gonum/mathext"}},
 	{Path: "hack/bench/observers", Own: []string{"hack/bench/paired", "hack/bench/volume", "internal/observe", "internal/observe/blockio", "internal/workload/tool"}},
 	{
 		Path:    "hack/bench/overhead",

@@ -50,8 +50,8 @@ func interleaved(m noise, n int, effect float64, seed uint64) stats.Comparison {
 	return stats.CompareBlocks(blocks(r, m.series(r, 4*n), effect), higher)
 }
 
-// stopping adds blocks from 6 on, to 15, until the width that is blind to the effect is small enough.
-func stopping(m noise, effect, width float64, seed uint64) stats.Comparison {
+// byWidth adds blocks from 6 on, to 15, until the width that is blind to the effect is small enough.
+func byWidth(m noise, effect, width float64, seed uint64) stats.Comparison {
 	r := random(seed)
 	all := blocks(r, m.series(r, 60), effect)
 	n := 6
@@ -109,6 +109,7 @@ func cells() []cell {
 	addVolumes(add)
 	addTrials(add)
 	addGates(add)
+	addEndings(add)
 	return all
 }
 
@@ -123,8 +124,8 @@ func addComparisons(add adder) {
 			add(covers, name+", effect 10 %", 0, 0.93, func(s uint64) bool { return holds(interleaved(m, n, effect, s), effect) })
 		}
 		name := "6 to 15 blocks by width, " + m.name
-		add(falseAlarm, name, 0.05, 0, func(s uint64) bool { return differs(stopping(m, 0, 0.02, s)) })
-		add(covers, name, 0, 0.93, func(s uint64) bool { return holds(stopping(m, 0, 0.02, s), 0) })
+		add(falseAlarm, name, 0.05, 0, func(s uint64) bool { return differs(byWidth(m, 0, 0.02, s)) })
+		add(covers, name, 0, 0.93, func(s uint64) bool { return holds(byWidth(m, 0, 0.02, s), 0) })
 	}
 	found := func(m noise, e float64) func(uint64) bool {
 		return func(s uint64) bool {
