@@ -102,7 +102,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			Identity: stores.Identity(live, c, o.Namespace, o.ReceiverURL),
 			Backing:  &stores.Keeper{Client: c, Live: live, Namespace: o.Namespace},
 		}
-		if err := mgr.Add(&stores.Receiver{Inbox: buckets.Inbox, Address: o.ReceiverAddress, Client: c}); err != nil {
+		if err := mgr.Add(&stores.Receiver{Inbox: buckets.Inbox, Address: o.ReceiverAddress, Live: live}); err != nil {
 			return err
 		}
 	}

@@ -85,6 +85,8 @@ const (
 	GatesMet = "GatesMet"
 	// GateMissed: at least one gate is missed.
 	GateMissed = "GateMissed"
+	// Regression: no gate is missed, but the run is worse than its baseline.
+	Regression = "Regression"
 	// GatesNotDecided: an interval contains the limit, or something was not measured.
 	GatesNotDecided = "GatesNotDecided"
 	// NumbersInvalid: a verdict makes the number of a gate worthless.

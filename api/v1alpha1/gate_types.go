@@ -126,9 +126,10 @@ type GateStatus struct {
 type AnswerStatus struct {
 	// answer in one word. Qualified: every gate is met. NotQualified: one is missed. Better, Worse,
 	// NoDifference: what a comparison shows. Inconclusive: more trials are needed, or not all was
-	// measured. Invalid: a verdict makes the number worthless. Measured: there was no question.
+	// measured. Invalid: a verdict makes the number worthless. Regression: no gate is missed, but the
+	// run is worse than its baseline. Measured: there was no question.
 	// +required
-	// +kubebuilder:validation:Enum=Qualified;NotQualified;Better;Worse;NoDifference;Inconclusive;Invalid;Measured
+	// +kubebuilder:validation:Enum=Qualified;NotQualified;Better;Worse;NoDifference;Inconclusive;Invalid;Regression;Measured
 	Answer string `json:"answer"`
 
 	// sentence says why, with the number.

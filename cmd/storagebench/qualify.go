@@ -194,12 +194,18 @@ func (q *qualification) follow(ctx context.Context, b *v1alpha1.StorageBenchmark
 	defer m.close()
 	what := q.ask.Purpose.Name + " on class " + q.ask.StorageClass
 	started := time.Now()
+	read := started // when it was read last
 	name := b.Name
 	for {
 		now, err := fetchBenchmark(ctx, q.client, q.namespace, name)
 		switch {
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("stopped; last seen: %s", cmp.Or(m.last, "nothing"))
+		case err != nil && mayPass(err) && time.Since(read) < q.patience:
+			if !q.wait(ctx) {
+				return nil, fmt.Errorf("stopped; the last read failed: %w", err)
+			}
+			continue
 		case err != nil:
 			return nil, err
 		case ended(now) && now.Status.Answer != nil && !answersNothing(now):
@@ -210,12 +216,29 @@ func (q *qualification) follow(ctx context.Context, b *v1alpha1.StorageBenchmark
 		if err := q.inTheWay(now, time.Since(started)); err != nil {
 			return nil, err
 		}
-		m.show(what, now, time.Now())
-		select {
-		case <-ctx.Done():
-		case <-time.After(q.every):
-		}
+		read = time.Now()
+		m.show(what, now, read)
+		q.wait(ctx)
 	}
+}
+
+// wait waits until it is time to look again, or returns false if ctx ends before.
+func (q *qualification) wait(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(q.every):
+		return true
+	}
+}
+
+// mayPass reports whether a read that failed may succeed the next time: an API server that restarts, or
+// a connection that broke. That the benchmark or its kind is gone, or may not be read, stays so.
+func mayPass(err error) bool {
+	if _, ok := errors.AsType[*trial.Failure](err); ok || meta.IsNoMatchError(err) {
+		return false
+	}
+	return !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) && !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err)
 }
 
 // answersNothing reports that a run failed before its gates could be decided.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"storagebench.io/storagebench/internal/plan"
 	"storagebench.io/storagebench/internal/qualify"
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload/engines"
 )
 
@@ -34,6 +36,8 @@ type playedCluster struct {
 	deleted  bool
 	// onGet is called when the benchmark is read.
 	onGet func()
+	// readErrors are those of the first reads.
+	readErrors []error
 }
 
 func (c *playedCluster) Create(_ context.Context, o client.Object, _ ...client.CreateOption) error {
@@ -46,6 +50,11 @@ func (c *playedCluster) Create(_ context.Context, o client.Object, _ ...client.C
 func (c *playedCluster) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 	if c.onGet != nil {
 		c.onGet()
+	}
+	if len(c.readErrors) > 0 {
+		err := c.readErrors[0]
+		c.readErrors = c.readErrors[1:]
+		return err
 	}
 	b := c.created.DeepCopy()
 	b.Status = c.statuses[0]
@@ -199,7 +208,7 @@ func TestPurposesCanBePlanned(t *testing.T) {
 			t.Errorf("%s: %v", p.Name, err)
 			continue
 		}
-		if len(built.Trials) != qualify.Trials || len(built.Gates) != len(p.Decides) || len(b.Name) > 52 {
+		if len(built.Trials) != qualify.MostTrials || built.Stop.Min != qualify.Trials || built.Stop.Gates != trial.GatesAlone || len(built.Gates) != len(p.Decides) || len(b.Name) > 52 {
 			t.Errorf("%s: %d trials, %d gates, name %s", p.Name, len(built.Trials), len(built.Gates), b.Name)
 		}
 		if d := plan.Duration(built, engines.All()); d > time.Minute {
@@ -238,5 +247,32 @@ func TestBadFlagsOfQualify(t *testing.T) {
 		if exitCode(err) != 2 || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestQualifySurvivesAReadThatFails(t *testing.T) {
+	broken := errors.New("connection refused")
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "storagebenchmarks"}, "b", nil)
+	for name, c := range map[string]struct {
+		errs []error
+		code int
+		says string
+	}{
+		"twice":                {[]error{broken, apierrors.NewServiceUnavailable("restarting")}, 0, ""},
+		"that stays forbidden": {[]error{forbidden}, 1, "forbidden"},
+		"for too long":         {slices.Repeat([]error{broken}, 10_000), 1, "connection refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := &playedCluster{statuses: []v1alpha1.StorageBenchmarkStatus{answering(result.Qualified)}, readErrors: c.errs}
+			var out, progress bytes.Buffer
+			q := qualification{client: server, namespace: "lab", ask: etcdAsk(t, false), progress: &progress, every: time.Millisecond, patience: 50 * time.Millisecond}
+			err := q.run(t.Context(), &out, "table")
+			if got := exitCode(err); got != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
+				t.Errorf("exit code %d (%v), want %d", got, err, c.code)
+			}
+			if !server.deleted {
+				t.Error("the benchmark is left")
+			}
+		})
 	}
 }

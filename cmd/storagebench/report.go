@@ -144,7 +144,7 @@ func (f reportFlags) report(ctx context.Context, name string, stdin io.Reader, s
 
 // answered returns the exit code of a run with gates.
 func answered(s result.Summary) error {
-	if s.Answer == nil || len(s.Gates) == 0 {
+	if s.Answer == nil || len(s.Gates) == 0 && s.Answer.Answer != result.Regression {
 		return nil
 	}
 	return exitOf(s.Answer.Answer)
@@ -155,7 +155,7 @@ func exitOf(answer string) error {
 	switch answer {
 	case result.Qualified:
 		return nil
-	case result.NotQualified:
+	case result.NotQualified, result.Regression:
 		return outcome(exitRegression)
 	default:
 		return outcome(exitInconclusive)

@@ -23,3 +23,20 @@ func baselineOf(b *v1alpha1.StorageBenchmark) *results.Baseline {
 	}
 	return out
 }
+
+// baselinesOf returns the runs of a benchmark that a later one may be compared with: the last one, the
+// latest that qualified, and the one that the spec names. The operator's own store keeps their
+// summaries, and no others.
+func baselinesOf(b *v1alpha1.StorageBenchmark) []string {
+	var runs []string
+	if b.Status.Run != nil {
+		runs = append(runs, b.Status.Run.ID)
+	}
+	if b.Status.LatestQualified != "" {
+		runs = append(runs, b.Status.LatestQualified)
+	}
+	if spec := b.Spec.Baseline; spec != nil && spec.From != "" && spec.From != v1alpha1.LatestQualified {
+		runs = append(runs, spec.From)
+	}
+	return runs
+}

@@ -20,6 +20,7 @@ import (
 	"storagebench.io/storagebench/controllers/workers"
 	"storagebench.io/storagebench/internal/plan"
 	"storagebench.io/storagebench/internal/status"
+	"storagebench.io/storagebench/internal/store/inbox"
 )
 
 // Finalizer keeps a benchmark until its workers are gone and its nodes are given back.
@@ -64,7 +65,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 			return ctrl.Result{}, err
 		}
 		r.memory.forget(req.NamespacedName)
-		if err := r.Results.Drop(ctx, req.Namespace, req.Name, ""); err != nil {
+		if err := r.Results.Drop(ctx, req.Namespace, req.Name, inbox.Keep{}); err != nil {
 			return ctrl.Result{}, err
 		}
 		return ctrl.Result{}, r.Leases.ReleaseStrays(ctx, req.NamespacedName, "")

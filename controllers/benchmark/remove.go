@@ -12,6 +12,7 @@ import (
 	"storagebench.io/storagebench/controllers/action"
 	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/internal/status"
+	"storagebench.io/storagebench/internal/store/inbox"
 )
 
 // remove takes the finalizer off a deleted benchmark when its workers are gone. It does not
@@ -32,7 +33,7 @@ func (r *Reconciler) remove(ctx context.Context, p *pass) (done bool, err error)
 		p.outcome = status.Underway(reason.Deleting, "removing the benchmark's Jobs and volumes: waiting for "+left, poll)
 		return true, err
 	}
-	if err := r.Results.Drop(ctx, p.Namespace, p.Name, ""); err != nil {
+	if err := r.Results.Drop(ctx, p.Namespace, p.Name, inbox.Keep{}); err != nil {
 		return true, err
 	}
 	before := p.DeepCopy()

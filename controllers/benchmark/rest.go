@@ -6,6 +6,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"storagebench.io/storagebench/controllers/action"
+	"storagebench.io/storagebench/internal/store/inbox"
 )
 
 // rest looks after a finished run. It gives its nodes back, also one that does not answer and
@@ -15,7 +16,7 @@ func (r *Reconciler) rest(ctx context.Context, p *pass) (done bool, err error) {
 		return false, nil
 	}
 	r.Workers.Forget(p.UID)
-	if err := r.Results.Drop(ctx, p.Namespace, p.Name, ""); err != nil {
+	if err := r.Results.Drop(ctx, p.Namespace, p.Name, inbox.Keep{Baselines: baselinesOf(p.StorageBenchmark)}); err != nil {
 		return true, err
 	}
 	if err := r.Leases.ReleaseAll(ctx, p.StorageBenchmark); err != nil {

@@ -17,6 +17,7 @@ import (
 	"storagebench.io/storagebench/controllers/stores"
 	"storagebench.io/storagebench/internal/plan"
 	"storagebench.io/storagebench/internal/status"
+	"storagebench.io/storagebench/internal/store/inbox"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -41,7 +42,7 @@ func (r *Reconciler) start(ctx context.Context, p *pass) (done bool, err error) 
 	}
 	digest, err := r.Results.StorePlan(ctx, facts.Store, built)
 	if err == nil {
-		err = r.Results.Drop(ctx, p.Namespace, p.Name, run) // of an earlier run
+		err = r.Results.Drop(ctx, p.Namespace, p.Name, inbox.Keep{Run: run, Baselines: baselinesOf(p.StorageBenchmark)}) // of an earlier run
 	}
 	if err != nil {
 		return true, err

@@ -30,7 +30,7 @@ var (
 	descHigh          = describe("storagebench_result_high", "Upper end of the 95 % interval of storagebench_result; absent below 6 trials.", append(slices.Clone(rowLabels), "metric")...)
 	descVerdict       = describe("storagebench_verdict", "1 for each verdict on the numbers of a row: Invalidates, or Qualifies.", append(slices.Clone(rowLabels), "verdict", "effect")...)
 	descGate          = describe("storagebench_gate", "1 for the outcome of each gate of a run that has ended: Met, Missed or Inconclusive.", append(slices.Clone(rowLabels), "metric", "limit", "outcome")...)
-	descAnswer        = describe("storagebench_benchmark_answer", "1 for what the last run of a benchmark answers: Qualified, NotQualified, Better, Worse, NoDifference, Inconclusive, Invalid or Measured.", "namespace", "benchmark", "answer")
+	descAnswer        = describe("storagebench_benchmark_answer", "1 for what the last run of a benchmark answers: Qualified, NotQualified, Better, Worse, NoDifference, Inconclusive, Invalid, Regression or Measured.", "namespace", "benchmark", "answer")
 	descBaseline      = describe("storagebench_baseline", "1 for what the comparison of a benchmark's last run with its baseline shows: NoWorse, Regression or Inconclusive.", "namespace", "benchmark", "outcome")
 	descOmitted       = describe("storagebench_series_omitted", "Series of benchmarks that the operator leaves out, as there are more than it reports.")
 

@@ -3,14 +3,18 @@ package results
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers/stores"
 	"storagebench.io/storagebench/internal/compare"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/store"
+	"storagebench.io/storagebench/internal/store/inbox"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -28,17 +32,20 @@ type Baseline struct {
 // outcome; the error is of the store, and worth another try.
 func against(ctx context.Context, bucket stores.Bucket, rs *v1alpha1.ResultStore, b Baseline, s result.Summary) (*result.Baseline, error) {
 	out := &result.Baseline{Run: b.Run, Outcome: string(compare.Inconclusive), MaxRegression: b.MaxRegression}
-	if stores.IsInternal(rs) {
-		out.Sentence = "a baseline is read from a ResultStore, and this benchmark has none: set spec.results.storeRef.name"
-		return out, nil
-	}
 	if b.Run == "" {
 		out.Sentence = "no earlier run of this benchmark qualifies as a baseline; a later run can be compared with this one"
 		return out, nil
 	}
 	keys := trial.Keys{Namespace: s.Benchmark.Namespace, Name: cmp.Or(b.Benchmark, s.Benchmark.Name), Run: b.Run}
-	document, err := bucket.GetLimited(ctx, keys.Summary(), result.MaxRunSummary)
+	key := keys.Summary()
+	if stores.IsInternal(rs) {
+		key = keys.Baseline()
+	}
+	document, err := bucket.GetLimited(ctx, key, result.MaxRunSummary)
 	switch {
+	case errors.Is(err, store.ErrNotFound) && stores.IsInternal(rs):
+		out.Sentence = fmt.Sprintf("the operator holds no summary of run %s of this benchmark: without a ResultStore it holds those of the last run, of the latest that qualified and of spec.baseline.from; name one of them, or a ResultStore in spec.results.storeRef.name", b.Run)
+		return out, nil
 	case errors.Is(err, store.ErrNotFound):
 		out.Sentence = fmt.Sprintf("the result store has no summary of run %s of benchmark %s; set spec.baseline.from to a run that it has", b.Run, keys.Name)
 		return out, nil
@@ -66,4 +73,50 @@ func judge(out *result.Baseline, document []byte, s result.Summary) {
 		return
 	}
 	out.Outcome, out.Sentence = string(c.Verdict), c.Sentence()
+}
+
+// answerWith writes the comparison with the baseline into a summary. A regression is the answer, unless
+// a gate is missed or the numbers are worthless.
+func answerWith(s *result.Summary, b *result.Baseline) {
+	s.Baseline = b
+	if s.Answer == nil || b.Outcome != string(compare.Regression) || s.Answer.Answer == result.NotQualified || s.Answer.Answer == result.Invalid {
+		return
+	}
+	s.Answer.Answer, s.Answer.Sentence = result.Regression, fmt.Sprintf("worse than run %s: %s", b.Run, b.Sentence)
+}
+
+// keepBaseline keeps what later runs are compared with in the operator's own store, which drops
+// everything else of a run that has ended. If there is no room, the run has its answer all the same.
+func keepBaseline(ctx context.Context, bucket stores.Bucket, keys trial.Keys, s result.Summary) error {
+	document, err := json.Marshal(baselineOf(s))
+	if err != nil {
+		return fmt.Errorf("results: %w", err)
+	}
+	err = bucket.Put(ctx, keys.Baseline(), document)
+	if errors.Is(err, store.ErrTooLarge) || errors.Is(err, inbox.ErrFull) {
+		ctrl.LoggerFrom(ctx).Info("cannot keep the run for later comparisons", "error", err.Error())
+		return nil
+	}
+	return err
+}
+
+// baselineOf returns what of a summary a comparison reads.
+func baselineOf(s result.Summary) result.Summary {
+	short := result.Summary{
+		Schema: s.Schema, Benchmark: s.Benchmark, Run: s.Run, FinishedAt: s.FinishedAt, Planned: s.Planned, Stored: s.Stored,
+		Rows: []result.Row{}, Configuration: s.Configuration, Environment: map[string]*result.Environment{}, Attempts: map[string][]result.Attempt{}, Failures: s.Failures,
+	}
+	for _, row := range s.Rows {
+		row.Histograms, row.HistogramsOmitted = nil, true
+		short.Rows = append(short.Rows, row)
+	}
+	for name, e := range s.Environment {
+		if e == nil {
+			continue
+		}
+		known := *e
+		known.Idle, known.Observers, known.Target.Layers = nil, nil, nil
+		short.Environment[name] = &known
+	}
+	return short
 }

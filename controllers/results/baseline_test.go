@@ -40,13 +40,17 @@ func TestARunIsComparedWithItsBaseline(t *testing.T) {
 		"no run before":         {bucketStore, "", 1000, nil, "Inconclusive", "no earlier run"},
 		"a run that is gone":    {bucketStore, "gone", 1000, nil, "Inconclusive", "no summary of run gone"},
 		"a run that is no JSON": {bucketStore, "bad", 1000, nil, "Inconclusive", "cannot be read"},
-		"without a ResultStore": {&v1alpha1.ResultStore{}, "old", 1000, nil, "Inconclusive", "spec.results.storeRef.name"},
+		"without a ResultStore": {&v1alpha1.ResultStore{}, "old", 700, nil, "Regression", "read.iops of t/w/n is 0.700 times"},
+		"gone without one":      {&v1alpha1.ResultStore{}, "gone", 1000, nil, "Inconclusive", "name one of them, or a ResultStore in spec.results.storeRef.name"},
 		"a store that is away":  {bucketStore, "old", 1000, store.ErrUnreachable, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBucket(t)
 			keys := trial.Keys{Namespace: "lab", Name: "b", Run: "old"}
 			b.put(t, keys.Summary(), rated("old", 1000))
+			if err := keepBaseline(t.Context(), b, keys, rated("old", 1000)); err != nil {
+				t.Fatal(err)
+			}
 			bad := trial.Keys{Namespace: "lab", Name: "b", Run: "bad"}
 			b.put(t, bad.Summary(), []byte("{"))
 			if c.broken != nil {
@@ -66,5 +70,45 @@ func TestARunIsComparedWithItsBaseline(t *testing.T) {
 				t.Errorf("differences: %v", got.Differences)
 			}
 		})
+	}
+}
+
+func TestARegressionIsTheAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer  string
+		outcome string
+		want    string
+	}{
+		"without a question":        {result.JustMeasured, "Regression", result.Regression},
+		"although gates are met":    {result.Qualified, "Regression", result.Regression},
+		"although one is open":      {result.Inconclusive, "Regression", result.Regression},
+		"a gate is missed as well":  {result.NotQualified, "Regression", result.NotQualified},
+		"the numbers are worthless": {result.Invalid, "Regression", result.Invalid},
+		"no worse":                  {result.Qualified, "NoWorse", result.Qualified},
+		"not decided":               {result.JustMeasured, "Inconclusive", result.JustMeasured},
+	} {
+		s := result.Summary{Answer: &result.Answer{Answer: c.answer, Sentence: "before"}}
+		b := &result.Baseline{Run: "g1", Outcome: c.outcome, Sentence: "half as fast"}
+		answerWith(&s, b)
+		said := "before"
+		if c.want == result.Regression {
+			said = "worse than run g1: half as fast"
+		}
+		if s.Answer.Answer != c.want || s.Answer.Sentence != said || s.Baseline != b {
+			t.Errorf("%s: %+v", name, s.Answer)
+		}
+	}
+}
+
+func TestAKeptBaselineHasNoHistograms(t *testing.T) {
+	s := rated("old", 1000)
+	s.Rows[0].Histograms = result.Histograms{"read": nil}
+	s.Environment = map[string]*result.Environment{"a": {Kernel: "6.1", Target: result.TargetEnvironment{Layers: []result.Layer{{}}}}, "b": nil}
+	short := baselineOf(s)
+	if short.Rows[0].Histograms != nil || len(short.Environment) != 1 || short.Environment["a"].Target.Layers != nil || short.Environment["a"].Kernel != "6.1" {
+		t.Errorf("%+v", short)
+	}
+	if s.Rows[0].Histograms == nil || s.Environment["a"].Target.Layers == nil {
+		t.Error("the summary itself was cut")
 	}
 }

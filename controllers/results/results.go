@@ -27,6 +27,7 @@ import (
 	"storagebench.io/storagebench/controllers/stores"
 	"storagebench.io/storagebench/internal/status"
 	"storagebench.io/storagebench/internal/store"
+	"storagebench.io/storagebench/internal/store/inbox"
 	"storagebench.io/storagebench/internal/trial"
 
 	"k8s.io/utils/clock"
@@ -67,9 +68,9 @@ func (r *Results) Authority(ctx context.Context, rs *v1alpha1.ResultStore) ([]by
 	return certificate, nil
 }
 
-// Drop deletes what the operator's own store holds of a benchmark's runs, except of the run
-// keep. A ResultStore is left alone.
-func (r *Results) Drop(ctx context.Context, namespace, name, keep string) error {
+// Drop deletes what the operator's own store holds of a benchmark's runs, except of what is to be
+// kept. A ResultStore is left alone.
+func (r *Results) Drop(ctx context.Context, namespace, name string, keep inbox.Keep) error {
 	if r.Buckets.Inbox == nil {
 		return nil
 	}

@@ -214,7 +214,14 @@ func (r *Results) Conclude(ctx context.Context, rs *v1alpha1.ResultStore, p *tri
 	}
 	summary := fold.Finish(now)
 	if baseline != nil {
-		if summary.Baseline, err = against(ctx, bucket, rs, *baseline, summary); err != nil {
+		compared, err := against(ctx, bucket, rs, *baseline, summary)
+		if err != nil {
+			return result.Summary{}, unstored(rs, err)
+		}
+		answerWith(&summary, compared)
+	}
+	if stores.IsInternal(rs) {
+		if err := keepBaseline(ctx, bucket, p.Keys(), summary); err != nil {
 			return result.Summary{}, unstored(rs, err)
 		}
 	}

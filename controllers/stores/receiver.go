@@ -48,8 +48,8 @@ type Receiver struct {
 	Inbox *inbox.Inbox
 	// Address to listen on, such as :8443.
 	Address string
-	// Client reads benchmarks, from the cache.
-	Client client.Reader
+	// Live reads benchmarks without a cache: one that is not in it yet is not gone.
+	Live client.Reader
 }
 
 var (
@@ -98,9 +98,9 @@ func (r *Receiver) sweep(ctx context.Context) error {
 		return err
 	}
 	for _, of := range held {
-		err := r.Client.Get(ctx, types.NamespacedName{Namespace: of[0], Name: of[1]}, &v1alpha1.StorageBenchmark{})
+		err := r.Live.Get(ctx, types.NamespacedName{Namespace: of[0], Name: of[1]}, &v1alpha1.StorageBenchmark{})
 		if apierrors.IsNotFound(err) {
-			err = r.Inbox.Drop(ctx, of[0], of[1], "")
+			err = r.Inbox.Drop(ctx, of[0], of[1], inbox.Keep{})
 		}
 		if err != nil {
 			return err

@@ -67,5 +67,8 @@ const (
 	NoDifference = "NoDifference"
 	Inconclusive = "Inconclusive"
 	Invalid      = "Invalid"
+	// Regression: the run is worse than its baseline by more than the benchmark allows.
+	Regression = "Regression"
+	// JustMeasured: there was no question.
 	JustMeasured = "Measured"
 )

@@ -77,6 +77,8 @@ func setQualified(w writer, p Pass) {
 		w.set(v1alpha1.ConditionQualified, metav1.ConditionTrue, reason.GatesMet, answer.Sentence)
 	case answer.Answer == result.NotQualified:
 		w.set(v1alpha1.ConditionQualified, metav1.ConditionFalse, reason.GateMissed, answer.Sentence)
+	case answer.Answer == result.Regression:
+		w.set(v1alpha1.ConditionQualified, metav1.ConditionFalse, reason.Regression, answer.Sentence)
 	case answer.Answer == result.Invalid:
 		w.set(v1alpha1.ConditionQualified, metav1.ConditionUnknown, reason.NumbersInvalid, answer.Sentence)
 	default:

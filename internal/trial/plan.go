@@ -374,6 +374,9 @@ func (k Keys) Plan() string { return k.join("plan.json") }
 // Summary is the key of the run's summary.json.
 func (k Keys) Summary() string { return k.join("summary.json") }
 
+// Baseline is the key of a short summary that the operator's own store keeps of a run that has ended.
+func (k Keys) Baseline() string { return k.join("baseline.json") }
+
 // Report is the key of the run's page for people.
 func (k Keys) Report() string { return k.join("report.html") }
 

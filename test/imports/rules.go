@@ -160,7 +160,7 @@ var Rules = []Rule{
 		Path: "controllers/benchmark",
 		Own: []string{
 			"api/v1alpha1", "controllers/action", "controllers/admission", "controllers/leases", "controllers/nodes", "controllers/restore",
-			"controllers/results", "controllers/state", "controllers/stores", "controllers/workers", "controllers/written", "internal/jobspec", "internal/plan", "internal/policy", "internal/progress", "internal/status", "internal/trial",
+			"controllers/results", "controllers/state", "controllers/stores", "controllers/workers", "controllers/written", "internal/jobspec", "internal/plan", "internal/policy", "internal/progress", "internal/status", "internal/store/inbox", "internal/trial",
 		},
 		Foreign: controllerFramework,
 	},
@@ -189,7 +189,7 @@ var Rules = []Rule{
 	},
 	{
 		Path:    "controllers/results",
-		Own:     []string{"api/v1alpha1", "controllers/stores", "internal/compare", "internal/report", "internal/report/gather", "internal/report/page", "internal/result", "internal/stats", "internal/status", "internal/stopping", "internal/store", "internal/trial"},
+		Own:     []string{"api/v1alpha1", "controllers/stores", "internal/compare", "internal/report", "internal/report/gather", "internal/report/page", "internal/result", "internal/stats", "internal/status", "internal/stopping", "internal/store", "internal/store/inbox", "internal/trial"},
 		Foreign: controllerFramework,
 	},
 	{

@@ -63,7 +63,7 @@ func words(answer string) (word, class string) {
 		return "No difference", "good"
 	case result.Qualified, result.AnswerBetter:
 		return answer, "good"
-	case result.AnswerWorse, result.Invalid:
+	case result.AnswerWorse, result.Invalid, result.Regression:
 		return answer, "bad"
 	default:
 		return answer, "open"
@@ -135,8 +135,23 @@ func speaksFor(places []place) string {
 	if most != least {
 		trials = fmt.Sprintf("%d to %s", least, plural(most, "trial"))
 	}
-	return fmt.Sprintf("%s of each row, on %s and %s. An interval speaks for repeated trials on what was measured at that time, and not for other volumes, nodes or days.",
-		trials, plural(len(targets), "target"), plural(len(nodes), "node"))
+	what := "repeated trials on what was measured at that time, and not for other volumes, nodes or days"
+	if volumes := fewestVolumes(places); volumes > 1 {
+		trials += fmt.Sprintf(" on %d volumes", volumes)
+		what = "volumes of this class on what was measured at that time, and not for other classes, nodes or days"
+	}
+	return fmt.Sprintf("%s of each row, on %s and %s. An interval speaks for %s.", trials, plural(len(targets), "target"), plural(len(nodes), "node"), what)
+}
+
+// fewestVolumes is of how many volumes that were made for the run each row is, at least.
+func fewestVolumes(places []place) int {
+	fewest := places[0].row.Volumes
+	for _, p := range places {
+		if fewest = min(fewest, p.row.Volumes); !strings.HasPrefix(p.row.SpeaksFor, "volumes of class ") {
+			return 0 // rounds on one volume
+		}
+	}
+	return fewest
 }
 
 func plural(n int, what string) string {

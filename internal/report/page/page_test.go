@@ -224,6 +224,7 @@ func TestTheAnswerComesFirst(t *testing.T) {
 		"Partly invalid":   {result.Summary{Rows: []result.Row{row(), row(invalid)}, Answer: &result.Answer{Answer: result.JustMeasured}}, "bad"},
 		"Qualified":        {result.Summary{Rows: []result.Row{row()}, Answer: &result.Answer{Answer: result.Qualified, Sentence: "all gates are met"}}, "good"},
 		"Not qualified":    {result.Summary{Rows: []result.Row{row()}, Answer: &result.Answer{Answer: result.NotQualified}}, "bad"},
+		"Regression":       {result.Summary{Rows: []result.Row{row()}, Answer: &result.Answer{Answer: result.Regression, Sentence: "worse than run g1"}}, "bad"},
 		"Inconclusive":     {result.Summary{Rows: []result.Row{row()}, Answer: &result.Answer{Answer: result.Inconclusive}}, "open"},
 	} {
 		places, _ := shown(c.summary)
@@ -234,5 +235,28 @@ func TestTheAnswerComesFirst(t *testing.T) {
 	page := write(t, Input{Summary: sample("name")})
 	if first, next := strings.Index(page, "Not qualified"), strings.Index(page, "What the numbers are worth"); first < 0 || first > next {
 		t.Error("the answer does not come first")
+	}
+}
+
+func TestAnAnswerSpeaksForWhatWasReplicated(t *testing.T) {
+	row := func(volumes int, speaksFor string) result.Row {
+		return result.Row{Target: "t", Workload: "w", Node: "n", N: 9, Volumes: volumes, SpeaksFor: speaksFor, Metrics: map[string]result.Estimate{"read.iops": {Unit: result.PerSecond, N: 9, Median: 5}}}
+	}
+	for want, rows := range map[string][]result.Row{
+		"not for other volumes":                       {row(0, "this volume on n")},
+		"on 3 volumes of each row":                    {row(3, "volumes of class fast on n"), row(4, "volumes of class fast on n")},
+		"speaks for volumes of this class":            {row(3, "volumes of class fast on n")},
+		"on what was measured at that time, and not ": {row(6, "this volume, in 6 rounds on n")},
+	} {
+		s := result.Summary{Rows: rows}
+		places, _ := shown(s)
+		if got := answer(s, places).SpeaksFor; !strings.Contains(got, want) {
+			t.Errorf("%q does not say %q", got, want)
+		}
+	}
+	s := result.Summary{Rows: []result.Row{row(6, "this volume, in 6 rounds on n")}}
+	places, _ := shown(s)
+	if got := answer(s, places).SpeaksFor; strings.Contains(got, "class") {
+		t.Errorf("rounds on one volume speak for it alone: %q", got)
 	}
 }

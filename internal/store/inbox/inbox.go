@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +30,15 @@ const (
 	maxObjects, maxObjectsEach = 40_000, 10_000
 	// maxBacked and maxBackedEach are for the number of objects in the Backing.
 	maxBacked, maxBackedEach = 2_000, 500
+	// MaxBaseline is for one summary that later runs are compared with, the others for all of
+	// them. They stay as long as their benchmark, so that they have room of their own: what
+	// stays must not keep runs from beginning.
+	MaxBaseline                       = 64 << 10
+	maxBaselineBytes, maxBaselineEach = 16 << 20, 2 << 20
+	maxBaselines, maxBaselinesEach    = 1_000, 200
+	// A namespace that holds more than this part of its share has no claim to the last quarter of
+	// what there is for all: whoever fills several namespaces leaves that to the others.
+	modest = 8
 )
 
 // pause is how long an object in the Backing stays as it is: a worker writes its summary twice.
@@ -133,9 +143,10 @@ func (in *Inbox) opened(ctx context.Context) (*Identity, error) {
 type class int
 
 const (
-	kept    class = iota // in the Backing
-	trialOf              // in memory
-	unkept               // nowhere
+	kept       class = iota // in the Backing
+	baselineOf              // in the Backing, also when its run has ended
+	trialOf                 // in memory
+	unkept                  // nowhere
 )
 
 func classOf(key string) class {
@@ -144,6 +155,8 @@ func classOf(key string) class {
 		return trialOf
 	case len(parts) > 5 && parts[3] == "workers" && (parts[5] == "raw" || parts[5] == "samples"):
 		return unkept
+	case isBaseline(key):
+		return baselineOf
 	case len(parts) == 4 && parts[3] == "summary.json":
 		return trialOf // the run's own, which is folded into its status at once
 	}
@@ -152,6 +165,11 @@ func classOf(key string) class {
 
 func isPlan(key string) bool {
 	return strings.Count(key, "/") == 3 && strings.HasSuffix(key, "/plan.json")
+}
+
+// isBaseline reports whether an object is the summary of a run that later ones are compared with.
+func isBaseline(key string) bool {
+	return strings.Count(key, "/") == 3 && strings.HasSuffix(key, "/baseline.json")
 }
 
 // planKey returns the key of the plan of an object's run, or "".
@@ -217,7 +235,7 @@ func (in *Inbox) put(ctx context.Context, key string, body []byte, digest string
 	if classOf(key) == unkept {
 		return nil
 	}
-	backed := classOf(key) == kept
+	backed := classOf(key) == kept || classOf(key) == baselineOf
 	in.mu.Lock()
 	old, now := in.objects[key], in.Now()
 	switch {
@@ -231,7 +249,7 @@ func (in *Inbox) put(ctx context.Context, key string, body []byte, digest string
 		in.mu.Unlock()
 		return fmt.Errorf("store: put %s: %w: it was written less than a second ago", key, store.ErrUnreachable)
 	}
-	if err := in.room(key, len(body), backed); err != nil {
+	if err := in.room(key, len(body)); err != nil {
 		in.mu.Unlock()
 		return fmt.Errorf("store: put %s: %w", key, err)
 	}
@@ -266,9 +284,9 @@ func (in *Inbox) put(ctx context.Context, key string, body []byte, digest string
 type usage struct{ bytes, number int }
 
 // used returns what is held of a class, by all namespaces and by one.
-func (in *Inbox) used(namespace string, backed bool) (all, own usage) {
+func (in *Inbox) used(namespace string, of class) (all, own usage) {
 	for key, o := range in.objects {
-		if o.backed != backed {
+		if classOf(key) != of {
 			continue
 		}
 		all.bytes, all.number = all.bytes+len(o.body), all.number+1
@@ -279,44 +297,88 @@ func (in *Inbox) used(namespace string, backed bool) (all, own usage) {
 	return all, own
 }
 
-// room makes room for an object, or says that there is none. A plan may fill half of it: runs
-// that have begun can then end.
-func (in *Inbox) room(key string, size int, backed bool) error {
+// share is what there is of a class for all namespaces, and for each.
+type share struct{ all, each usage }
+
+// shareOf returns the share that an object counts in. A plan may fill half of it: runs that have begun
+// can then end.
+func shareOf(key string) share {
+	switch classOf(key) {
+	case baselineOf:
+		return share{usage{maxBaselineBytes, maxBaselines}, usage{maxBaselineEach, maxBaselinesEach}}
+	case trialOf:
+		// Bytes are made free, the oldest first.
+		return share{usage{math.MaxInt, maxObjects}, usage{math.MaxInt, maxObjectsEach}}
+	case kept, unkept:
+	}
+	part := 1
+	if isPlan(key) {
+		part = 2
+	}
+	return share{usage{maxKept / part, maxBacked / part}, usage{maxKeptEach / part, maxBackedEach / part}}
+}
+
+// fits reports whether a namespace may hold so much, of so much in all.
+func (s share) fits(all, own usage) bool {
+	if own.bytes > s.each.bytes/modest || own.number > max(s.each.number/modest, 1) {
+		s.all.bytes, s.all.number = s.all.bytes/4*3, s.all.number/4*3
+	}
+	return all.bytes <= s.all.bytes && own.bytes <= s.each.bytes && all.number <= s.all.number && own.number <= s.each.number
+}
+
+// room makes room for an object, or says that there is none.
+func (in *Inbox) room(key string, size int) error {
 	namespace := namespaceOf(key)
-	all, own := in.used(namespace, backed)
-	if old := in.objects[key]; old != nil {
-		for _, u := range []*usage{&all, &own} {
+	if isBaseline(key) && size > MaxBaseline {
+		return fmt.Errorf("%w: compressed, it has %d bytes, and the limit for a baseline is %d", store.ErrTooLarge, size, MaxBaseline)
+	}
+	all, own := in.used(namespace, classOf(key))
+	for _, u := range []*usage{&all, &own} {
+		if old := in.objects[key]; old != nil {
 			u.bytes, u.number = u.bytes-len(old.body), u.number-1
 		}
+		u.bytes, u.number = u.bytes+size, u.number+1
 	}
-	if backed {
-		part := 1
-		if isPlan(key) {
-			part = 2
-		}
-		if all.bytes+size > maxKept/part || own.bytes+size > maxKeptEach/part || all.number >= maxBacked/part || own.number >= maxBackedEach/part {
-			return ErrFull
-		}
-		return nil
-	}
-	if all.number >= maxObjects || own.number >= maxObjectsEach {
+	if !shareOf(key).fits(all, own) {
 		return ErrFull
 	}
-	if need := own.bytes + size - maxTrialsEach; need > 0 {
+	if classOf(key) != trialOf {
+		return nil
+	}
+	if need := own.bytes - maxTrialsEach; need > 0 {
 		all.bytes -= in.dropOldest(namespace, need)
 	}
-	if need := all.bytes + size - maxTrials; need > 0 {
-		in.dropOldest("", need)
+	for all.bytes > maxTrials {
+		freed := in.dropOldest(in.largest(), all.bytes-maxTrials)
+		if freed == 0 {
+			return ErrFull // cannot happen: a namespace has less than there is
+		}
+		all.bytes -= freed
 	}
 	return nil
 }
 
-// dropOldest drops the bodies of objects that are in memory only, of a namespace or of any, the
-// oldest first, until need bytes are free. It returns how many are.
+// largest returns the namespace with the most bytes of trials.
+func (in *Inbox) largest() (namespace string) {
+	of := map[string]int{}
+	for key, o := range in.objects {
+		if classOf(key) == trialOf {
+			of[namespaceOf(key)] += len(o.body)
+		}
+	}
+	for name, bytes := range of {
+		if namespace == "" || bytes > of[namespace] || bytes == of[namespace] && name < namespace {
+			namespace = name
+		}
+	}
+	return namespace
+}
+
+// dropOldest drops the bodies of objects that are in memory only, of a namespace, the oldest first, until need bytes are free. It returns how many are.
 func (in *Inbox) dropOldest(namespace string, need int) (freed int) {
 	var all []*object
 	for key, o := range in.objects {
-		if !o.backed && o.body != nil && (namespace == "" || namespaceOf(key) == namespace) {
+		if !o.backed && o.body != nil && namespaceOf(key) == namespace {
 			all = append(all, o)
 		}
 	}
@@ -381,8 +443,20 @@ func (in *Inbox) List(ctx context.Context, prefix string) ([]string, error) {
 	return keys, nil
 }
 
-// Drop deletes what is held of a benchmark's runs, except of the run keep; "" keeps none.
-func (in *Inbox) Drop(ctx context.Context, namespace, name, keep string) error {
+// Keep is what of a benchmark is not dropped.
+type Keep struct {
+	// Run that is kept whole; empty: none.
+	Run string
+	// Baselines are the runs whose summaries for later comparisons are kept.
+	Baselines []string
+}
+
+func (k Keep) keeps(run, key string) bool {
+	return k.Run != "" && run == k.Run || isBaseline(key) && slices.Contains(k.Baselines, run)
+}
+
+// Drop deletes what is held of a benchmark's runs, except of what is to be kept.
+func (in *Inbox) Drop(ctx context.Context, namespace, name string, keep Keep) error {
 	if _, err := in.opened(ctx); err != nil {
 		return err
 	}
@@ -391,7 +465,7 @@ func (in *Inbox) Drop(ctx context.Context, namespace, name, keep string) error {
 	var backed []string
 	for key, o := range in.objects {
 		rest, ok := strings.CutPrefix(key, prefix)
-		if run, _, _ := strings.Cut(rest, "/"); !ok || keep != "" && run == keep {
+		if run, _, _ := strings.Cut(rest, "/"); !ok || keep.keeps(run, key) {
 			continue
 		}
 		if o.backed {

@@ -212,7 +212,7 @@ func TestDropKeepsOneRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := in.Drop(t.Context(), "lab", "b", "g2"); err != nil {
+	if err := in.Drop(t.Context(), "lab", "b", Keep{Run: "g2"}); err != nil {
 		t.Fatal(err)
 	}
 	keys, _ := in.List(t.Context(), "")
@@ -255,5 +255,104 @@ func TestKeys(t *testing.T) {
 		if err := in.Put(t.Context(), key, nil); err == nil {
 			t.Errorf("the key %q is taken", key)
 		}
+	}
+}
+
+func TestABaselineStaysWhenItsRunHasEnded(t *testing.T) {
+	kept := &shelf{}
+	in := newInbox(t, kept)
+	for _, run := range []string{"g1", "g2", "g3"} {
+		for _, name := range []string{"plan.json", "baseline.json", "summary.json"} {
+			if err := in.Put(t.Context(), "lab/b/"+run+"/"+name, []byte(run)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := in.Drop(t.Context(), "lab", "b", Keep{Run: "g3", Baselines: []string{"g1"}}); err != nil {
+		t.Fatal(err)
+	}
+	after := newInbox(t, kept) // also after a restart
+	for key, want := range map[string]bool{
+		"lab/b/g1/baseline.json": true, "lab/b/g1/plan.json": false, "lab/b/g2/baseline.json": false,
+		"lab/b/g3/baseline.json": true, "lab/b/g3/plan.json": true,
+	} {
+		if _, err := after.Get(t.Context(), key); (err == nil) != want {
+			t.Errorf("%s: %v, want it kept: %t", key, err, want)
+		}
+	}
+	if err := after.Drop(t.Context(), "lab", "b", Keep{}); err != nil || len(kept.all) != 0 {
+		t.Errorf("of a benchmark that is gone, %d objects stay: %v", len(kept.all), err)
+	}
+	if err := in.Put(t.Context(), "lab/b/g4/baseline.json", noise(MaxBaseline+1)); !errors.Is(err, store.ErrTooLarge) {
+		t.Errorf("a large one: %v", err)
+	}
+}
+
+// What stays must not keep runs from beginning.
+func TestBaselinesHaveRoomOfTheirOwn(t *testing.T) {
+	in := newInbox(t, &shelf{})
+	body, held := noise(MaxBaseline-1024), 0
+	for i := range 300 {
+		err := in.Put(t.Context(), fmt.Sprintf("lab/b%d/g1/baseline.json", i), body)
+		if err != nil && !errors.Is(err, ErrFull) {
+			t.Fatal(err)
+		}
+		if err == nil {
+			held++
+		}
+	}
+	if held == 0 || held*len(body) > maxBaselineEach {
+		t.Errorf("%d are held", held)
+	}
+	if err := in.Put(t.Context(), planOf, noise(MaxObject/2)); err != nil {
+		t.Errorf("a run cannot begin: %v", err)
+	}
+}
+
+// Whoever fills several namespaces leaves the last quarter to the others.
+func TestNobodyTakesTheLastQuarter(t *testing.T) {
+	in := newInbox(t, &shelf{})
+	body := noise(MaxObject * 3 / 4)
+	for n := range 6 {
+		for i := range 100 {
+			err := in.Put(t.Context(), fmt.Sprintf("greedy%d/b%d/g1/accepted/w.json", n, i), body)
+			if err != nil && !errors.Is(err, ErrFull) {
+				t.Fatal(err)
+			}
+			if n == 0 && i == 0 && err != nil {
+				t.Fatal("nothing fits")
+			}
+		}
+	}
+	begun := 0
+	for i := range 10 {
+		if in.Put(t.Context(), fmt.Sprintf("modest%d/b/g1/accepted/w.json", i), noise(100<<10)) == nil {
+			begun++
+		}
+	}
+	if all, _ := in.used("", kept); all.bytes > maxKept || begun != 10 {
+		t.Errorf("%d of 10 others have room beside 6 that are greedy; %d of %d bytes are held", begun, all.bytes, maxKept)
+	}
+}
+
+func TestTrialsOfTheLargestNamespaceAreDropped(t *testing.T) {
+	in := newInbox(t, &shelf{})
+	body := noise(MaxObject * 3 / 4)
+	const small = "small/b/g1/workers/w.n/trials/t.json"
+	if err := in.Put(t.Context(), small, body); err != nil { // the oldest of all
+		t.Fatal(err)
+	}
+	for n := range 6 {
+		for i := range 2 * maxTrialsEach / len(body) {
+			if err := in.Put(t.Context(), fmt.Sprintf("large%d/b/g1/workers/w.n/trials/t%02d.json", n, i), body); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := in.Get(t.Context(), small); err != nil {
+		t.Errorf("others have used all the room: %v", err)
+	}
+	if all, _ := in.used("", trialOf); all.bytes > maxTrials {
+		t.Errorf("%d bytes of %d are held", all.bytes, maxTrials)
 	}
 }

@@ -187,7 +187,7 @@ func TestWhatAWorkerIsRefused(t *testing.T) {
 		"an object of a run that has ended": {func(t *testing.T, in *Inbox) error {
 			t.Helper()
 			g := grant(t, in, time.Hour)
-			if err := in.Drop(t.Context(), "lab", "b", ""); err != nil {
+			if err := in.Drop(t.Context(), "lab", "b", Keep{}); err != nil {
 				t.Fatal(err)
 			}
 			return worker(t, g).Put(t.Context(), trialsOf+"t1.json", []byte("x"))
@@ -367,7 +367,7 @@ func TestAnUploadThatEndsAfterItsRunStaysNowhere(t *testing.T) {
 	s := &shelf{}
 	in := newInbox(t, s)
 	begun(t, in)
-	if err := in.Drop(t.Context(), "lab", "b", ""); err != nil {
+	if err := in.Drop(t.Context(), "lab", "b", Keep{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, key := range []string{"lab/b/g1/workers/w.n/summary.json", "lab/b/g1/workers/w.n/trials/t1.json"} {
