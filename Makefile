@@ -27,6 +27,8 @@ TRUTH ?= all
 CUTS ?= 20
 # RUNS is how many runs make test-schedule waits for
 RUNS ?= 10
+# TIMES is how often make test-answers repeats each comparison
+TIMES ?= 10
 # SCREENSHOTS is a directory for pictures of pages: make test-report SCREENSHOTS=docs/images
 SCREENSHOTS ?=
 # WAYS are how make test-chart installs: WAYS="helm kustomize minio"
@@ -69,7 +71,7 @@ fmt: ## Format the Go files
 
 .PHONY: vet
 vet: ## Run go vet, also on the tests that need a cluster
-	@go vet -tags integration,e2e,system,chart,zfs,attacks,upgrade,truth,powercut,changepoints,schedule ./...
+	@go vet -tags integration,e2e,system,chart,zfs,attacks,upgrade,truth,powercut,changepoints,schedule,answers ./...
 
 .PHONY: lint
 lint: ## Run golangci-lint
@@ -145,6 +147,10 @@ test-attacks: deploy ## Attack the operator as a tenant with edit in its namespa
 test-upgrade: export NODES := $(or $(NODES),5)
 test-upgrade: ## Upgrade the local cluster from an older release in mid-work, and count what is lost or left changed
 	@hack/test-upgrade
+
+.PHONY: test-answers
+test-answers: deploy build ## Ask whether answers hold on the local cluster: qualify in a minute, equal and unequal pairs, time to ±5 % (hours; RUN=, TIMES=10)
+	@RUN='$(RUN)' TIMES='$(TIMES)' hack/test-answers
 
 .PHONY: test-truth
 test-truth: build ## Tell storagebench lies and honest twins on loop devices, as root, and count which it believes (TRUTH=quick: once each, TRUTH=ci: half of them)

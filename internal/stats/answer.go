@@ -122,7 +122,11 @@ func speaksFor(p *trial.Plan, s result.Summary) string {
 		text += ", within " + took.Round(time.Second).String()
 	}
 	if p.Volumes >= MinVolumes && len(targets) > 0 && p.Target(targets[0]).Generated {
-		return text + ": it speaks for volumes of this class; other nodes and times may differ"
+		what := "this class"
+		if len(targets) > 1 {
+			what = "these classes"
+		}
+		return text + ": it speaks for volumes of " + what + "; other nodes and times may differ"
 	}
 	return text + "; other volumes, nodes and times may differ"
 }

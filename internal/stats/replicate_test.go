@@ -65,7 +65,7 @@ func TestTrialsOfOneVolumeAreOneValueForItsClass(t *testing.T) {
 	if row.Target != "fast" || row.N != 9 || row.Volumes != 3 || row.SpeaksFor != "volumes of class nvme on n, while it was measured" {
 		t.Errorf("the row is %+v", row)
 	}
-	if got := s.Answer.SpeaksFor; !strings.Contains(got, "3 volumes of class nvme on n: it speaks for volumes of this class; other nodes") {
+	if got := s.Answer.SpeaksFor; !strings.Contains(got, "3 volumes of each of 2 targets on n: it speaks for volumes of these classes; other nodes") {
 		t.Errorf("the answer speaks for %q", got)
 	}
 	e := row.Metrics["read.iops"]
