@@ -77,7 +77,7 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 		more.samples = seen.encode(d)
 		d.SetFlushes(w.targetOf(d.Layers).Copies())
 		facts := verdict.Of(d, w.summary.Environment)
-		facts.Samples = seen.table(d.Rates)
+		facts.Samples, facts.Earlier = seen.table(d.Rates), w.measuredBefore(t)
 		d.Verdicts = verdict.Judge(facts)
 	}
 	d.Seconds = w.Clock.Now().Sub(began).Seconds()
@@ -93,6 +93,17 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 	more.raw, err = compress(d.RawOutput)
 	d.RawOutput = nil
 	return d, more, err
+}
+
+// measuredBefore returns what the trials before t of the same workload and variant measured.
+func (w *worker) measuredBefore(t trial.Trial) []result.Metrics {
+	var out []result.Metrics
+	for _, other := range w.summary.Trials {
+		if other.Outcome == result.Measured && other.Cell() == t.Cell() {
+			out = append(out, other.Metrics)
+		}
+	}
+	return out
 }
 
 // notRestored returns the failure in err's chain that says that the node is still changed, or

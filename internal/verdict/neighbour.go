@@ -2,7 +2,6 @@ package verdict
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"storagebench.io/storagebench/internal/report"
@@ -84,7 +83,7 @@ func noisyNeighbour(f *Facts) []result.Verdict {
 	if !f.counted() || !f.direct() || f.reduces() {
 		return nil
 	}
-	plain := f.Target.FilesystemType == "" || slices.Contains([]string{"ext2", "ext3", "ext4", "xfs"}, f.Target.FilesystemType)
+	plain := f.plainFilesystem()
 	var foreign, all float64
 	for _, d := range []direction{f.reading(), f.writing()} {
 		moved := f.value("device." + d.name + ".bytes")

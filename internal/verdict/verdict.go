@@ -64,6 +64,8 @@ type Facts struct {
 	Target result.TargetEnvironment
 	// After are the layers when the trial had ended, if they were others.
 	After []result.Layer
+	// Earlier are the metrics of earlier trials of the same workload and variant.
+	Earlier []result.Metrics
 	// Activities of the kernel on the layers.
 	Activities []result.Activity
 	Memory     result.Memory
@@ -105,7 +107,7 @@ type check func(f *Facts) []result.Verdict
 // a cause comes before the one that sees only its effect.
 var chain = []check{
 	memoryBacked, cachedBelow, thinReads, dataReduced, fromMemory, drained, directIOFallback, impossible, aboveLink, leftInMemory, readBack, unsafe,
-	toolErrors, overloaded, ladder, limitChanged, throttled, cpuThrottled, cpuBound, queueHidesLatency, blockSizeLimited, smallBlocks, backgroundIO, foreignRequests, noisyNeighbour,
+	toolErrors, overloaded, ladder, limitChanged, throttled, cpuThrottled, cpuBound, queueHidesLatency, blockSizeLimited, smallBlocks, backgroundIO, foreignRequests, noisyNeighbour, comesAndGoes, betweenTrials,
 	notSteady, workingSet, noDeviceEvidence, runnerDisturbs,
 }
 

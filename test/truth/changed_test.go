@@ -74,6 +74,11 @@ var changed = []kind{
 		twin: sometimes(false),
 	},
 	{
+		name: "a neighbour in the middle of a trial", verdict: "NoisyNeighbour", operation: "read",
+		lie:  passing(true),
+		twin: passing(false),
+	},
+	{
 		name: "two targets on one disk", verdict: "SameDevice",
 		lie: func(t *testing.T) world {
 			t.Helper()
@@ -242,6 +247,24 @@ func sometimes(same bool) func(t *testing.T) world {
 			defer stop()
 			always(first)
 		}
+		return w
+	}
+}
+
+// passing is a world in which somebody else reads for three seconds in the middle of the trial.
+func passing(same bool) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		w := beside(same, reads)(t)
+		w.workload = fio(`rw=randread\n` + steadily)
+		always := w.meanwhile
+		device := devicetest.Run(t, "findmnt", "--noheadings", "--output", "SOURCE", w.target)
+		w.meanwhile = inTheMiddle(t, device, readsField, func() error {
+			ctx, stop := context.WithTimeout(t.Context(), 3*time.Second)
+			defer stop()
+			always(ctx)
+			return nil
+		})
 		return w
 	}
 }
