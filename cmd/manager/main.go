@@ -27,14 +27,15 @@ import (
 
 type options struct {
 	controllers.Options
-	pullPolicy   string
-	memoryLimit  string
-	storageLimit string
-	nodeSelector string
-	metrics      metricsOptions
-	probeAddr    string
-	leaderElect  bool
-	development  bool
+	pullPolicy     string
+	memoryLimit    string
+	storageLimit   string
+	nodeSelector   string
+	workloadMemory string
+	metrics        metricsOptions
+	probeAddr      string
+	leaderElect    bool
+	development    bool
 }
 
 func main() {
@@ -65,6 +66,7 @@ func command() *cobra.Command {
 	f.StringVar(&o.storageLimit, "worker-ephemeral-storage-limit", jobspec.DefaultEphemeralStorageLimit, "ephemeral storage limit of a worker, as a quantity; holds results that are not uploaded yet, and the tools' own files")
 	f.StringVar(&o.RestoreNamespace, "restore-namespace", "", "namespace of the Jobs that restore the settings of nodes; it must allow privileged Pods (default: the operator's namespace with -restore appended)")
 	f.DurationVar(&o.Limits.Timeout, "max-timeout", 24*time.Hour, "longest spec.timeout that a StorageBenchmark may have; 0: no limit")
+	f.StringVar(&o.workloadMemory, "max-workload-memory", "4Gi", "how much memory the tools of one workload may allocate, as a quantity; a worker's limit is raised by what is above 1Gi")
 	f.StringVar(&o.nodeSelector, "node-selector", "!node-role.kubernetes.io/control-plane", "label selector of the nodes that benchmarks may use; empty: every node")
 	f.StringSliceVar(&o.Limits.Host.Paths, "allow-host-path", nil, "directory of the nodes that may be a hostPath target, with everything below it; may be repeated (default: none)")
 	f.StringSliceVar(&o.Limits.Host.Devices, "allow-block-device", nil, "pattern of device paths that may be blockDevice targets, for example /dev/loop*; may be repeated (default: none)")
@@ -108,6 +110,11 @@ func run(o options) error {
 	if o.Settings.EphemeralStorageLimit, err = parsePositive("--worker-ephemeral-storage-limit", o.storageLimit); err != nil {
 		return err
 	}
+	memory, err := parsePositive("--max-workload-memory", o.workloadMemory)
+	if err != nil {
+		return err
+	}
+	o.Limits.WorkloadMemory = uint64(memory.Value()) //nolint:gosec // it is positive
 	if o.Limits.Nodes, err = labels.Parse(o.nodeSelector); err != nil {
 		return fmt.Errorf("--node-selector %q: %w; use a label selector, for example !node-role.kubernetes.io/control-plane", o.nodeSelector, err)
 	}

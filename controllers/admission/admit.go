@@ -52,7 +52,7 @@ func Admit(f Facts, rules Rules, run string) (plan.Input, error) {
 			modes[target.Name] = trial.Block
 		}
 	}
-	return plan.Input{Benchmark: f.Benchmark, Run: run, Nodes: nodes, Modes: modes, Variants: variants, Classes: classes(f), Engines: rules.Engines}, nil
+	return plan.Input{Benchmark: f.Benchmark, Run: run, Nodes: nodes, Modes: modes, Variants: variants, Classes: classes(f), Engines: rules.Engines, WorkloadMemory: f.Limits.WorkloadMemory}, nil
 }
 
 // Notes tell what a run will leave behind.

@@ -25,6 +25,9 @@ type Limits struct {
 	Nodes labels.Selector
 	// Host says which paths of nodes may be targets.
 	Host HostAccess
+	// WorkloadMemory is how many bytes the tools of a workload may allocate; 0: the planner's
+	// default.
+	WorkloadMemory uint64
 	// NoInbox: the operator has no store of its own, so every benchmark needs a ResultStore.
 	NoInbox bool
 }

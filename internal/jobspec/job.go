@@ -2,6 +2,7 @@ package jobspec
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -64,8 +65,8 @@ const (
 	DefaultEphemeralStorageLimit = "2Gi"
 )
 
-// limits returns the limits of a worker's container.
-func (s Settings) limits() corev1.ResourceList {
+// limits returns the limits of a worker's container whose tools need some memory more than usual.
+func (s Settings) limits(extra uint64) corev1.ResourceList {
 	memory, storage := s.MemoryLimit, s.EphemeralStorageLimit
 	if memory.IsZero() {
 		memory = resource.MustParse(DefaultMemoryLimit)
@@ -73,7 +74,15 @@ func (s Settings) limits() corev1.ResourceList {
 	if storage.IsZero() {
 		storage = resource.MustParse(DefaultEphemeralStorageLimit)
 	}
-	return corev1.ResourceList{corev1.ResourceMemory: memory, corev1.ResourceEphemeralStorage: storage}
+	return corev1.ResourceList{corev1.ResourceMemory: plus(memory, extra), corev1.ResourceEphemeralStorage: storage}
+}
+
+// plus adds bytes to a quantity.
+func plus(q resource.Quantity, bytes uint64) resource.Quantity {
+	if bytes > 0 {
+		q.Add(*resource.NewQuantity(int64(min(bytes, math.MaxInt64)), resource.BinarySI)) //nolint:gosec // bounded
+	}
+	return q
 }
 
 // Input is everything that a worker's objects depend on.
@@ -177,13 +186,14 @@ func podSpec(in Input, digest string) corev1.PodSpec {
 		},
 		SecurityContext: containerSecurity(in.Plan, in.Target.Source),
 		Resources: corev1.ResourceRequirements{
-			// Without requests, they would default to the limits.
+			// Without requests, they would default to the limits. What is certain to be
+			// allocated is requested, so that the node has it.
 			Requests: corev1.ResourceList{
 				corev1.ResourceCPU:              resource.MustParse("100m"),
-				corev1.ResourceMemory:           resource.MustParse("64Mi"),
+				corev1.ResourceMemory:           plus(resource.MustParse("64Mi"), in.Plan.ExtraMemory),
 				corev1.ResourceEphemeralStorage: resource.MustParse("64Mi"),
 			},
-			Limits: in.Settings.limits(),
+			Limits: in.Settings.limits(in.Plan.ExtraMemory),
 		},
 		VolumeMounts: []corev1.VolumeMount{
 			{Name: "plan", MountPath: planDir, ReadOnly: true},
@@ -213,7 +223,7 @@ func podSpec(in Input, digest string) corev1.PodSpec {
 		Volumes: []corev1.Volume{
 			{Name: "plan", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}},
 			{Name: "grant", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name, DefaultMode: grantMode(in)}}},
-			{Name: "work", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(in.Settings.limits()[corev1.ResourceEphemeralStorage])}}},
+			{Name: "work", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(in.Settings.limits(0)[corev1.ResourceEphemeralStorage])}}},
 			{Name: "target", VolumeSource: targetVolume(in)},
 		},
 	}

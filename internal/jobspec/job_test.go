@@ -322,6 +322,23 @@ func TestAWorkerIsLimited(t *testing.T) {
 	}
 }
 
+// What tools need beyond the usual is added to the limit, and requested, so that the node has it.
+func TestMemoryOfToolsIsAddedToLimitAndRequest(t *testing.T) {
+	in := input(trial.Target{Source: trial.StorageClass, Mode: trial.Filesystem})
+	in.Plan.ExtraMemory = 3 << 30
+	j, err := Job(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := j.Spec.Template.Spec.Containers[0].Resources
+	if got := r.Limits.Memory().String(); got != "5Gi" {
+		t.Errorf("the limit is %s", got)
+	}
+	if got := r.Requests.Memory().String(); got != "3136Mi" {
+		t.Errorf("the request is %s", got)
+	}
+}
+
 func TestTheHostsProcessesAreSeenOnlyForItsPrograms(t *testing.T) {
 	for name, want := range map[string]bool{
 		"vm.dirty_ratio": false, "zfs.module.zfs_arc_max": false, "zfs.dataset.sync": true, "ata.write_cache": true, "block.queue.scheduler": true,

@@ -34,7 +34,16 @@ type Checker interface {
 	Check(engine string, config json.RawMessage, mode trial.Mode) error
 	// Duration is how long one trial measures, or 0 if the engine cannot know.
 	Duration(engine string, config json.RawMessage) time.Duration
+	// Memory is how much a configuration may allocate, and the field that says so, relative to
+	// the workload; 0 if that is not more than UsualMemory.
+	Memory(engine string, config json.RawMessage, mode trial.Mode) (bytes uint64, field string)
+	// UsualMemory is what a worker has for the tools of any workload.
+	UsualMemory() uint64
 }
+
+// DefaultWorkloadMemory is how much the tools of a workload may allocate if the operator says
+// nothing else.
+const DefaultWorkloadMemory = 4 << 30
 
 // Input is all that a plan depends on.
 type Input struct {
@@ -52,6 +61,9 @@ type Input struct {
 	Classes map[string]*trial.ClassIdentity
 	// Engines checks the workloads.
 	Engines Checker
+	// WorkloadMemory is how many bytes the tools of a workload may allocate; 0:
+	// DefaultWorkloadMemory.
+	WorkloadMemory uint64
 }
 
 // Build builds the plan. Its error is a *trial.Failure if the spec is the
@@ -75,6 +87,10 @@ func Build(in Input) (*trial.Plan, error) {
 		p.Targets = append(p.Targets, target)
 	}
 	if err := in.workloads(p); err != nil {
+		return nil, err
+	}
+	var err error
+	if p.ExtraMemory, err = in.extraMemory(p); err != nil {
 		return nil, err
 	}
 	variants := Variants(b.Spec)

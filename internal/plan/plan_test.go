@@ -34,6 +34,16 @@ func (c checker) Duration(engine string, _ json.RawMessage) time.Duration {
 	return time.Minute
 }
 
+// Memory is 3 GiB for bonnie and no more than usual for any other engine.
+func (checker) Memory(engine string, _ json.RawMessage, _ trial.Mode) (uint64, string) {
+	if engine == "bonnie" {
+		return 3 << 30, "bonnie.size"
+	}
+	return 0, ""
+}
+
+func (checker) UsualMemory() uint64 { return 1 << 30 }
+
 func benchmark(change func(*v1alpha1.StorageBenchmark)) *v1alpha1.StorageBenchmark {
 	b := &v1alpha1.StorageBenchmark{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "cost", UID: "u-1", Generation: 3},

@@ -43,6 +43,9 @@ type Plan struct {
 	Trials []Trial `json:"trials"`
 	// Volumes is how many volumes, or rounds, each target has on each node; absent: one.
 	Volumes int `json:"volumes,omitempty"`
+	// ExtraMemory is how many bytes more than usual the tools of a workload may allocate: a
+	// worker's memory limit is raised by it.
+	ExtraMemory uint64 `json:"extraMemory,omitempty"`
 	// Workers in the order in which they run.
 	Workers []Worker `json:"workers"`
 }

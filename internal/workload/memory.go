@@ -8,20 +8,22 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// MaxMemory is how much the programs and threads of a workload may allocate together. A
+// MaxMemory is how much the programs and threads of a workload usually may allocate together. A
 // worker's memory limit is 2Gi by default. The other half is for the worker itself and for
 // the page cache of the target, which the kernel counts as the worker's.
+// Where an Allocator needs more, the limit is raised by what is above, up to what the operator
+// allows.
 const MaxMemory = 1 << 30
 
-// CheckMemory refuses a workload that may allocate more than MaxMemory. what names what needs
+// CheckMemory refuses a workload that may allocate more than a limit. what names what needs
 // the memory, with the values; field is relative to the workload.
-func CheckMemory(field string, need uint64, what, remedy string) error {
-	if need <= MaxMemory {
+func CheckMemory(field string, need, limit uint64, what, remedy string) error {
+	if need <= limit {
 		return nil
 	}
 	return &trial.Failure{
 		Class: reason.LimitExceeded, Field: field,
-		Message: fmt.Sprintf("%s may allocate %s of memory, more than the limit of %s", what, Human(need), Human(MaxMemory)),
+		Message: fmt.Sprintf("%s may allocate %s of memory, more than the limit of %s", what, Human(need), Human(limit)),
 		Remedy:  remedy,
 	}
 }

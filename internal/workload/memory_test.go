@@ -12,7 +12,7 @@ func TestArithmeticOfMemoryDoesNotWrap(t *testing.T) {
 	if got := Sum(math.MaxUint64, 1, 1); got != math.MaxUint64 {
 		t.Errorf("Sum is %d", got)
 	}
-	if CheckMemory("f", MaxMemory, "it", "") != nil || CheckMemory("f", MaxMemory+1, "it", "lower it") == nil {
+	if CheckMemory("f", MaxMemory, MaxMemory, "it", "") != nil || CheckMemory("f", MaxMemory+1, MaxMemory, "it", "lower it") == nil {
 		t.Error("the limit is not at MaxMemory")
 	}
 }

@@ -39,6 +39,13 @@ type Engine interface {
 	Tools(ctx context.Context) map[string]string
 }
 
+// Allocator is an engine whose configurations decide how much memory it allocates.
+type Allocator interface {
+	// Memory is how many bytes a configuration that Check accepts may allocate on targets of
+	// a mode, and the field that says so. It is pure.
+	Memory(config json.RawMessage, mode trial.Mode) (bytes uint64, field string)
+}
+
 // Cleaner is an engine whose trials leave files that the next one must not find.
 type Cleaner interface {
 	// Clean removes them. It is called after each trial, whatever its outcome, when what the

@@ -69,6 +69,20 @@ func (r Registry) Check(engine string, config json.RawMessage, mode trial.Mode) 
 	return e.Check(config, mode)
 }
 
+// Memory is how much a configuration that was checked may allocate, and the field that says so;
+// 0 if that is not more than usual.
+func (r Registry) Memory(engine string, config json.RawMessage, mode trial.Mode) (bytes uint64, field string) {
+	if a, ok := r[engine].(workload.Allocator); ok {
+		if bytes, field = a.Memory(config, mode); bytes > workload.MaxMemory {
+			return bytes, field
+		}
+	}
+	return 0, ""
+}
+
+// UsualMemory is what a worker has for the tools of any workload.
+func (Registry) UsualMemory() uint64 { return workload.MaxMemory }
+
 // Duration is how long one trial measures, or 0 if the engine cannot know.
 func (r Registry) Duration(engine string, config json.RawMessage) time.Duration {
 	e, err := r.Engine(engine)

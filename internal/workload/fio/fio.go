@@ -36,7 +36,7 @@ func (e Engine) program() string {
 const parametersName = "job"
 
 // Check refuses a configuration with an option, value or combination that is not allowed,
-// and one that may allocate more memory than a worker has.
+// and one that may allocate more memory than any worker has.
 func (Engine) Check(raw json.RawMessage, mode trial.Mode) error {
 	c, err := decode(raw)
 	if err != nil {
@@ -46,13 +46,26 @@ func (Engine) Check(raw json.RawMessage, mode trial.Mode) error {
 	if err != nil {
 		return err
 	}
-	if err := checkMemory(c.field(), jobs, 0); err != nil {
+	if err := checkMemory(c.field(), jobs, 0, maxAllocated); err != nil {
 		return err
 	}
 	if mode == trial.Block {
 		return nil // on a device, one job writes
 	}
-	return checkMemory("fio.prefill", fileWriters(jobs), 0)
+	return checkMemory("fio.prefill", fileWriters(jobs), 0, max(workload.MaxMemory, allocated(jobs, 0)))
+}
+
+// Memory is what the jobs may allocate.
+func (Engine) Memory(raw json.RawMessage, mode trial.Mode) (bytes uint64, field string) {
+	c, err := decode(raw)
+	if err != nil {
+		return 0, "fio"
+	}
+	jobs, err := resolve(c, mode, parametersName)
+	if err != nil {
+		return 0, c.field()
+	}
+	return allocated(jobs, 0), c.field()
 }
 
 // Estimate adds up the runtimes of jobs, as stonewall orders them, and the sizes

@@ -2,6 +2,7 @@ package fio
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
@@ -41,6 +42,9 @@ func Lint(raw json.RawMessage, mode trial.Mode, machine workload.Machine) (probl
 	if len(problems) == 0 {
 		if err := (Engine{}).Check(raw, mode); err != nil { // memory
 			problems = append(problems, ofFailure(err, c.field()))
+		}
+		if need := allocated(all.jobs, 0); len(problems) == 0 && need > workload.MaxMemory {
+			changes = append(changes, Finding{Field: c.field(), Message: fmt.Sprintf("fio may allocate %s of memory, and the worker's limit is raised by %s, if the operator allows it (limits.workloadMemory)", workload.Human(need), workload.Human(need-workload.MaxMemory))})
 		}
 	}
 	return problems, changes

@@ -25,28 +25,38 @@ const (
 	writesPerSecond = 200_000
 	// pageSize is what buffers are aligned to.
 	pageSize = 4096
+	// maxAllocated is more than any operator should allow. What it allows is checked when a
+	// run is planned.
+	maxAllocated = 64 << 30
 )
 
-// checkMemory refuses jobs that may allocate too much. Jobs run together until a
-// stonewall. device is the size of the device, or 0 if it is not known.
-func checkMemory(field string, jobs []job, device uint64) error {
-	var all, together, most uint64
+// checkMemory refuses jobs that may allocate more than a limit. device is the size of the
+// device, or 0 if it is not known.
+func checkMemory(field string, jobs []job, device, limit uint64) error {
 	worst, largest := "", uint64(0)
+	for _, j := range jobs {
+		if need := j.memory(device); worst == "" || need > largest {
+			worst, largest = j.inMemory(need), need
+		}
+	}
+	return workload.CheckMemory(field, allocated(jobs, device), limit,
+		fmt.Sprintf("fio with %d clones in %d jobs (most of it %s)", clones(jobs), len(jobs), worst),
+		"lower numjobs, iodepth or the block size; for files much larger than their blocks set norandommap=1, and for verify set verify_backlog; or order the jobs with stonewall")
+}
+
+// allocated is how much the jobs may allocate: all of them their threads, and those that run
+// together, until a stonewall, what they work with.
+func allocated(jobs []job, device uint64) uint64 {
+	var all, together, most uint64
 	for _, j := range jobs {
 		all = workload.Sum(all, workload.Product(j.clones(), workload.Sum(perClone, workload.Product(j.files(), perFile))))
 		if j.on("stonewall") {
 			together = 0
 		}
-		need := j.memory(device)
-		if worst == "" || need > largest {
-			worst, largest = j.inMemory(need), need
-		}
-		together = workload.Sum(together, need)
+		together = workload.Sum(together, j.memory(device))
 		most = max(most, together)
 	}
-	return workload.CheckMemory(field, workload.Sum(all, most),
-		fmt.Sprintf("fio with %d clones in %d jobs (most of it %s)", clones(jobs), len(jobs), worst),
-		"lower numjobs, iodepth or the block size; for files much larger than their blocks set norandommap=1, and for verify set verify_backlog; or order the jobs with stonewall")
+	return workload.Sum(all, most)
 }
 
 // inMemory says what decides how much a job allocates.

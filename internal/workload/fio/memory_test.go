@@ -1,15 +1,17 @@
 package fio
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload"
 )
 
-func TestJobsThatAllocateTooMuchAreRefused(t *testing.T) {
+func TestJobsThatNeedMoreMemoryThanUsual(t *testing.T) {
 	var names []string
 	for i := range 256 {
 		names = append(names, fmt.Sprintf("f%d", i))
@@ -41,15 +43,27 @@ func TestJobsThatAllocateTooMuchAreRefused(t *testing.T) {
 		"clones one after the other":    {config{JobFile: "[global]\nsize=2m\nnumjobs=256\nstonewall\nbs=1m\nnrfiles=2\n[a]\n[b]\n[c]\n[d]"}, fieldJobFile},
 		"a job to prefill each file":    {config{JobFile: sections}, "fio.prefill"},
 	} {
-		err := check(t, c.config, trial.Filesystem)
-		if err == nil {
-			t.Errorf("%s: accepted", name)
+		raw, err := json.Marshal(c.config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.field == "fio.prefill" {
+			if f := failure(t, check(t, c.config, trial.Filesystem)); f.Class != reason.LimitExceeded || f.Field != c.field || f.Remedy == "" {
+				t.Errorf("%s: got %+v", name, f)
+			}
 			continue
 		}
-		f := failure(t, err)
-		if f.Class != reason.LimitExceeded || f.Field != c.field || !strings.Contains(f.Message, "1 GiB") || f.Remedy == "" {
-			t.Errorf("%s: got %+v", name, f)
+		if need, field := (Engine{}).Memory(raw, trial.Filesystem); need <= workload.MaxMemory || field != c.field {
+			t.Errorf("%s: needs %s, which %s says", name, workload.Human(need), field)
 		}
+	}
+}
+
+// More than any operator allows is refused before.
+func TestJobsThatAllocateMoreThanAnyMachineAreRefused(t *testing.T) {
+	f := failure(t, check(t, parameters("rw=read", "numjobs=256", "iodepth=65536", "bs=64m"), trial.Filesystem))
+	if f.Class != reason.LimitExceeded || f.Field != fieldParameters || !strings.Contains(f.Message, "the limit of 64 GiB") || f.Remedy == "" {
+		t.Errorf("got %+v", f)
 	}
 }
 
@@ -74,10 +88,10 @@ func TestTheSizeOfADeviceCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := checkMemory(fieldParameters, jobs, 1<<30); err != nil {
+	if err := checkMemory(fieldParameters, jobs, 1<<30, workload.MaxMemory); err != nil {
 		t.Error(err)
 	}
-	if checkMemory(fieldParameters, jobs, 1<<40) == nil {
+	if checkMemory(fieldParameters, jobs, 1<<40, workload.MaxMemory) == nil {
 		t.Error("maps of 4 GiB were accepted")
 	}
 }
@@ -87,7 +101,7 @@ func TestThePrefillOfManyClonesFits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := checkMemory("fio.prefill", fileWriters(jobs), 0); err != nil {
+	if err := checkMemory("fio.prefill", fileWriters(jobs), 0, workload.MaxMemory); err != nil {
 		t.Error(err)
 	}
 }

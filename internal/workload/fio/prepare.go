@@ -48,7 +48,7 @@ func (e Engine) Prepare(ctx context.Context, env workload.Env) error {
 	}
 	if env.Target.Mode == trial.Block {
 		// Only now is it known how large what has no size, or one in percent, is.
-		if err := checkMemory(c.field(), jobs, room); err != nil {
+		if err := checkMemory(c.field(), jobs, room, max(workload.MaxMemory, allocated(jobs, 0))); err != nil {
 			return env.InSpec(err)
 		}
 	}

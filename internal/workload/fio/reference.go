@@ -108,7 +108,7 @@ own in which sizes are bytes and times are microseconds; the trial's document ho
 - **Page cache of devices.** On a block device storagebench drops it before each trial, if it has
   the privilege. fio itself has none and does not, so a job with ` + "`direct=0`" + ` may find what the job
   before it has read.
-- **Memory.** What jobs may allocate together is at most 1 GiB, half of a worker's default limit: clones times
+- **Memory.** What jobs may allocate together is at most the chart's ` + "`limits.workloadMemory`" + ` (4 GiB by default); the worker's limit is raised by what is above 1 GiB: clones times
   ` + "`iodepth` times the largest block, maps of random I/O (a bit a block, unless `norandommap=1`)," + `
   and notes of blocks to be verified. More is refused with ` + "`LimitExceeded`" + `; on a block device
   whose size decides, by the worker.

@@ -131,7 +131,7 @@ func (c config) checkMemory() error {
 	}
 	for _, p := range c.pairs() {
 		what := fmt.Sprintf("random access to a file of %s in records of %s", sizeName(p.file), sizeName(p.record))
-		if err := workload.CheckMemory("iozone.recordSizes", p.file/p.record*8, what, "use larger records or smaller files, or leave out RandomRead and RandomWrite"); err != nil {
+		if err := workload.CheckMemory("iozone.recordSizes", p.file/p.record*8, workload.MaxMemory, what, "use larger records or smaller files, or leave out RandomRead and RandomWrite"); err != nil {
 			return err
 		}
 	}

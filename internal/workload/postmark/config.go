@@ -128,7 +128,7 @@ func (c config) check() error {
 			return f
 		}
 	}
-	return workload.CheckMemory("postmark.files", c.memory(),
+	return workload.CheckMemory("postmark.files", c.memory(), workload.MaxMemory,
 		fmt.Sprintf("tables of %d files and blocks of %d threads", c.Files, c.Threads), "lower files or threads, set subdirectories to 0, or make the blocks smaller")
 }
 
