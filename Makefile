@@ -128,6 +128,10 @@ test-integration: ## Run the controllers against a real API server
 		KUBEBUILDER_ASSETS=$$assets STORAGEBENCH_MINIO=$$bin/minio \
 		hack/go-test -v -tags integration -count=1 -timeout 20m -run '$(RUN)' ./test/integration/... ./test/admission/...
 
+.PHONY: docs-test
+docs-test: ## Run the commands and manifests of README and docs in a sandbox with a real API server
+	@hack/docs-test
+
 .PHONY: test-e2e
 test-e2e: export NODES := $(or $(NODES),5)
 test-e2e: deploy ## Run benchmarks on the cluster (CLUSTER=local or current), side by side

@@ -60,7 +60,7 @@ Exit codes: 0 nothing is wrong (there may be changes), 1 failed, 2 bad input.`,
   storagebench lint randrw.fio
 
   # with a variable, for a block device
-  storagebench lint --variable SIZE=4g --mode Block randrw.fio
+  storagebench lint --variable SIZE=4g --mode Block device.fio
 
   # a command line
   storagebench lint --command 'fio --name=a --rw=randread --size=1g --runtime=30'`,

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,18 +23,8 @@ import (
 func (l *lab) program() func(args ...string) (string, int) {
 	l.t.Helper()
 	dir := l.t.TempDir()
-	binary, config := filepath.Join(dir, "storagebench"), filepath.Join(dir, "kubeconfig")
-	if out, err := exec.CommandContext(l.ctx, "go", "build", "-o", binary, "../../cmd/storagebench").CombinedOutput(); err != nil {
-		l.t.Fatalf("%v: %s", err, out)
-	}
-	kubeconfig := clientcmdapi.NewConfig()
-	kubeconfig.Clusters["test"] = &clientcmdapi.Cluster{Server: apiURL.Host, CertificateAuthorityData: apiURL.CAData}
-	kubeconfig.AuthInfos["admin"] = &clientcmdapi.AuthInfo{ClientCertificateData: apiURL.CertData, ClientKeyData: apiURL.KeyData, Token: apiURL.BearerToken}
-	kubeconfig.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "admin", Namespace: l.namespace}
-	kubeconfig.CurrentContext = "test"
-	if err := clientcmd.WriteToFile(*kubeconfig, config); err != nil {
-		l.t.Fatal(err)
-	}
+	binary, config := buildProgram(l.t, dir), filepath.Join(dir, "kubeconfig")
+	writeKubeconfig(l.t, config, apiURL, l.namespace)
 	return func(args ...string) (string, int) {
 		l.t.Helper()
 		cmd := exec.CommandContext(l.ctx, binary, args...)
@@ -46,6 +37,29 @@ func (l *lab) program() func(args ...string) (string, int) {
 			l.t.Fatal(err)
 		}
 		return string(out), 0
+	}
+}
+
+// buildProgram builds storagebench in a directory.
+func buildProgram(t *testing.T, dir string) string {
+	t.Helper()
+	binary := filepath.Join(dir, "storagebench")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/storagebench").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return binary
+}
+
+// writeKubeconfig writes a kubeconfig for an API server of a test.
+func writeKubeconfig(t *testing.T, file string, server *rest.Config, namespace string) {
+	t.Helper()
+	kubeconfig := clientcmdapi.NewConfig()
+	kubeconfig.Clusters["test"] = &clientcmdapi.Cluster{Server: server.Host, CertificateAuthorityData: server.CAData}
+	kubeconfig.AuthInfos["admin"] = &clientcmdapi.AuthInfo{ClientCertificateData: server.CertData, ClientKeyData: server.KeyData, Token: server.BearerToken}
+	kubeconfig.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "admin", Namespace: namespace}
+	kubeconfig.CurrentContext = "test"
+	if err := clientcmd.WriteToFile(*kubeconfig, file); err != nil {
+		t.Fatal(err)
 	}
 }
 
