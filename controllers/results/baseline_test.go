@@ -112,3 +112,17 @@ func TestAKeptBaselineHasNoHistograms(t *testing.T) {
 		t.Error("the summary itself was cut")
 	}
 }
+
+func TestABaselineCanBeOfAnotherBenchmark(t *testing.T) {
+	b := newBucket(t)
+	b.put(t, trial.Keys{Namespace: "lab", Name: "nightly-1", Run: "old"}.Summary(), rated("old", 1000))
+	rs := &v1alpha1.ResultStore{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	got, err := against(t.Context(), b, rs, Baseline{Benchmark: "nightly-1", Run: "old", MaxRegression: 0.05}, rated("new", 800))
+	if err != nil || got.Outcome != "Regression" {
+		t.Errorf("%v, %+v", err, got)
+	}
+	got, err = against(t.Context(), b, rs, Baseline{Benchmark: "nightly-2", Run: "old", MaxRegression: 0.05}, rated("new", 800))
+	if err != nil || got.Outcome != "Inconclusive" || !strings.Contains(got.Sentence, "no summary of run old of benchmark nightly-2") {
+		t.Errorf("%v, %+v", err, got)
+	}
+}

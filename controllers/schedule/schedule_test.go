@@ -413,3 +413,18 @@ func TestABenchmarkOfThatNameThatIsSomebodyElses(t *testing.T) {
 	}
 	wants(t, w.pass(30*time.Second), reason.RunRejected, named(1), "delete or rename it")
 }
+
+func TestAPassThatCouldNotWriteItsStatusIsMadeGood(t *testing.T) {
+	w := newWorld(t, asIs)
+	w.pass(30 * time.Second)
+	s := w.pass(31 * time.Second)
+	s.Status.LastScheduleTime, s.Status.Active = nil, nil
+	if err := w.c.Status().Update(w.ctx, s); err != nil {
+		t.Fatal(err)
+	}
+	w.end(1, true, 1)
+	s = w.pass(32 * time.Second)
+	if got := w.benchmarks(); len(got) != 1 || s.Status.LastScheduleTime == nil || len(s.Status.Active) != 0 || s.Status.Succeeded != 1 {
+		t.Errorf("benchmarks %v, status %+v", got, s.Status)
+	}
+}

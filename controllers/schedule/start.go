@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -168,6 +169,10 @@ func (r *Reconciler) create(ctx context.Context, p *pass, due schedule.Due) erro
 		if !metav1.IsControlledBy(b, p.StorageBenchmarkSchedule) {
 			p.reject(fmt.Sprintf("there is a StorageBenchmark %s already, which this schedule has not made: delete or rename it", b.Name))
 			return nil
+		}
+		// An earlier pass has made it, and did not get to write that down.
+		if !slices.ContainsFunc(p.benchmarks, func(known v1alpha1.StorageBenchmark) bool { return known.UID == b.UID }) {
+			p.benchmarks = append(p.benchmarks, *b)
 		}
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
 		p.reject(fmt.Sprintf("spec.template: the API server refused the benchmark: %v", err))

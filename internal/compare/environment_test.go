@@ -103,3 +103,22 @@ func TestWhatDiffersOfAClassIsNamed(t *testing.T) {
 		}
 	}
 }
+
+func TestFacts(t *testing.T) {
+	of := func(kernel string) *result.Environment {
+		return &result.Environment{Kernel: kernel, Architecture: "amd64"}
+	}
+	s := result.Summary{
+		Configuration: map[string]string{"settings of slow": "block.queue.max_sectors_kb=4", "workload w": ""},
+		Environment:   map[string]*result.Environment{"t.a": of("6.1"), "t.b": of("6.12"), "t.c": nil},
+	}
+	got := Facts(s)
+	for name, want := range map[string]string{
+		"settings of slow": "block.queue.max_sectors_kb=4", "architecture": "amd64", "kernel on t.a": "6.1", "kernel on t.b": "6.12",
+		"kernel": "", "workload w": "", "architecture on t.a": "",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+}
