@@ -9,7 +9,8 @@ const LatestQualified = "LatestQualified"
 type Baseline struct {
 	// from is LatestQualified, the last run of this benchmark that was complete, met its gates if it has any, and
 	// was no regression; or the ID of a run, as status.run.id showed it. Its summary is read from
-	// the result store. Default: LatestQualified.
+	// the result store; without one, the operator holds those of the last run, of the latest that
+	// qualified and of this one. Default: LatestQualified.
 	// +optional
 	// +kubebuilder:validation:MaxLength=80
 	// +kubebuilder:validation:Pattern=`^(LatestQualified|[a-z0-9]([-a-z0-9]*[a-z0-9])?)$`
