@@ -84,6 +84,10 @@ func TestWhatALinkCarries(t *testing.T) {
 			port + "/0000:01:00.0/nvme/nvme0/nvme0n1/device": "->" + port + "/0000:01:00.0/nvme/nvme0",
 		}
 	}
+	const (
+		usb = "sys/devices/pci0000:00/0000:00:14.0/usb2/2-1"
+		sas = port + "/host0/port-0:0"
+	)
 	const sata = "sys/devices/pci0000:00/0000:00:17.0/ata1"
 	for name, c := range map[string]struct {
 		device, dir string
@@ -104,6 +108,26 @@ func TestWhatALinkCarries(t *testing.T) {
 			sata + "/link1/ata_link/link1/sata_spd":              "<unknown>",
 			sata + "/host0/target0:0:0/0:0:0:0/block/sda/device": "->" + sata + "/host0/target0:0:0/0:0:0:0",
 		}, 0},
+		"a disk on USB 3": {"sda", usb + "/2-1:1.0/host6/target6:0:0/6:0:0:0/block/sda", map[string]string{
+			usb + "/speed": "5000", "sys/devices/pci0000:00/0000:00:14.0/usb2/speed": "20000",
+			usb + "/2-1:1.0/host6/target6:0:0/6:0:0:0/block/sda/device": "->" + usb + "/2-1:1.0/host6/target6:0:0/6:0:0:0",
+		}, 500e6},
+		"a disk on USB 2": {"sda", usb + "/2-1:1.0/host6/target6:0:0/6:0:0:0/block/sda", map[string]string{
+			usb + "/speed": "480",
+			usb + "/2-1:1.0/host6/target6:0:0/6:0:0:0/block/sda/device": "->" + usb + "/2-1:1.0/host6/target6:0:0/6:0:0:0",
+		}, 60e6},
+		"a SAS disk with two links": {"sda", sas + "/end_device-0:0/target0:0:0/0:0:0:0/block/sda", map[string]string{
+			sas + "/phy-0:0/sas_phy/phy-0:0/negotiated_linkrate": "12.0 Gbit", sas + "/phy-0:1/sas_phy/phy-0:1/negotiated_linkrate": "6.0 Gbit",
+			sas + "/end_device-0:0/target0:0:0/0:0:0:0/block/sda/device": "->" + sas + "/end_device-0:0/target0:0:0/0:0:0:0",
+		}, 1800e6},
+		"a SAS disk of which one link is not up": {"sda", sas + "/end_device-0:0/target0:0:0/0:0:0:0/block/sda", map[string]string{
+			sas + "/phy-0:0/sas_phy/phy-0:0/negotiated_linkrate":         "Unknown",
+			sas + "/end_device-0:0/target0:0:0/0:0:0:0/block/sda/device": "->" + sas + "/end_device-0:0/target0:0:0/0:0:0:0",
+		}, 0},
+		"a LUN of Fibre Channel": {"sda", port + "/host5/rport-5:0-0/target5:0:0/5:0:0:0/block/sda", map[string]string{
+			port + "/host5/fc_host/host5/speed":                              "16 Gbit",
+			port + "/host5/rport-5:0-0/target5:0:0/5:0:0:0/block/sda/device": "->" + port + "/host5/rport-5:0-0/target5:0:0/5:0:0:0",
+		}, 1600e6},
 		"a disk behind a SAS adapter": {"sda", port + "/host0/target0:0:0/0:0:0:0/block/sda", map[string]string{
 			port + "/max_link_speed": "8.0 GT/s PCIe", port + "/max_link_width": "8",
 			port + "/host0/target0:0:0/0:0:0:0/block/sda/device": "->" + port + "/host0/target0:0:0/0:0:0:0",

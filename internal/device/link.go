@@ -14,9 +14,20 @@ func link(dir string) float64 {
 	if err != nil {
 		return 0
 	}
+	usb := strings.Contains(real, "/usb")
 	for at := real; len(at) > 1; at = filepath.Dir(at) {
 		name := filepath.Base(at)
 		switch {
+		case usb && exists(filepath.Join(at, "speed")):
+			return usbLink(at)
+		case usb:
+			continue
+		case strings.HasPrefix(name, "port-"):
+			return sasLink(at)
+		case strings.HasPrefix(name, "rport-"):
+			return fibreLink(filepath.Dir(at))
+		case strings.HasPrefix(name, "end_device-"), strings.HasPrefix(name, "session"):
+			continue
 		case strings.HasPrefix(name, "ata"):
 			return sataLink(at)
 		case exists(filepath.Join(at, "max_link_speed")):
@@ -25,11 +36,59 @@ func link(dir string) float64 {
 				return 0
 			}
 			return pciLink(at)
-		case strings.HasPrefix(name, "usb"), strings.HasPrefix(name, "virtio"), strings.HasPrefix(name, "host") && !strings.Contains(real, "/ata"):
+		case strings.HasPrefix(name, "virtio"), strings.HasPrefix(name, "host") && !strings.Contains(real, "/ata"):
 			return 0
 		}
 	}
 	return 0
+}
+
+// usbLink returns the speed of a USB device. Up to 5 Gbit/s, USB 3 codes 8 bits as 10; faster, 128 as 132.
+func usbLink(device string) float64 {
+	megabits, err := strconv.ParseFloat(attribute(device, "speed"), 64)
+	switch {
+	case err != nil || megabits <= 0:
+		return 0
+	case megabits < 5000:
+		return megabits * 1e6 / 8
+	case megabits < 10000:
+		return megabits * 1e6 / 10
+	default:
+		return megabits * 1e6 / 8 * 128 / 132
+	}
+}
+
+// sasLink returns the speed of all links of a disk's SAS port, which code 8 bits as 10 up to 12 Gbit/s.
+// Faster ones, of 22.5 Gbit/s, carry 2.4 GB/s.
+func sasLink(port string) float64 {
+	files, _ := filepath.Glob(filepath.Join(port, "phy-*/sas_phy/phy-*/negotiated_linkrate"))
+	total := 0.0
+	for _, file := range files {
+		gigabits := gigabits(attribute(file, ""))
+		if gigabits == 0 {
+			return 0
+		}
+		total += gigabits * 1e9 / 10
+		if gigabits > 12 {
+			total += 0.15e9
+		}
+	}
+	return total
+}
+
+// fibreLink returns the speed of a Fibre Channel adapter. 16 Gbit/s is a name for 1600 MB/s.
+func fibreLink(host string) float64 {
+	return gigabits(attribute(filepath.Join(host, "fc_host", filepath.Base(host)), "speed")) * 1e8
+}
+
+// gigabits reads a speed such as "12.0 Gbit"; 0: it is none.
+func gigabits(text string) float64 {
+	number, isGigabits := strings.CutSuffix(text, " Gbit")
+	n, err := strconv.ParseFloat(number, 64)
+	if !isGigabits || err != nil || n <= 0 || n > 10_000 {
+		return 0
+	}
+	return n
 }
 
 // sataLink returns the speed of a port of SATA, which codes 8 bits as 10.
