@@ -137,7 +137,7 @@ storagebench_verdict{benchmark="flush",effect="Qualifies",namespace="lab",node="
 # HELP storagebench_gate 1 for the outcome of each gate of a run that has ended: Met, Missed or Inconclusive.
 # TYPE storagebench_gate gauge
 storagebench_gate{benchmark="flush",limit="at most 10ms",metric="write.latency.p99",namespace="lab",node="node-a",outcome="Missed",part="",target="fast",variant="",workload="oltp"} 1
-# HELP storagebench_benchmark_answer 1 for what the last run of a benchmark answers: Qualified, NotQualified, Better, Worse, NoDifference, Inconclusive, Invalid or Measured.
+# HELP storagebench_benchmark_answer 1 for what the last run of a benchmark answers: Qualified, NotQualified, Better, Worse, NoDifference, Inconclusive, Invalid, Regression or Measured.
 # TYPE storagebench_benchmark_answer gauge
 storagebench_benchmark_answer{answer="NotQualified",benchmark="flush",namespace="lab"} 1
 # HELP storagebench_baseline 1 for what the comparison of a benchmark's last run with its baseline shows: NoWorse, Regression or Inconclusive.
