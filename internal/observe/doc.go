@@ -10,4 +10,6 @@
 // Only leaf disks are read, not the layers above them: device mapper counts a flush
 // as a write, and stacked devices would count twice. Flushes that the kernel merges
 // count as one; to a disk that the kernel considers write-through it sends none.
+// A layer above is read only in the place of disks that the kernel does not count.
+// What it does not count at all is absent, which is not 0 (kept.go).
 package observe
