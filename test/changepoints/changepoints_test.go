@@ -55,7 +55,10 @@ func TestChangePointsAreOtavas(t *testing.T) {
 	if equal < least || points == 0 {
 		t.Errorf("only %d series are equal, with %d points", equal, points)
 	}
-	fmt.Printf("figures: %d of %d series of %d kinds equal, %d change points\n", equal, len(all), len(kinds), points)
+	figures := fmt.Sprintf("%d of %d series of %d kinds equal, %d change points", equal, len(all), len(kinds), points)
+	if err := os.WriteFile(os.Getenv("STORAGEBENCH_FIGURES"), []byte(figures), 0o600); err != nil {
+		t.Error(err)
+	}
 }
 
 // ask returns Otava's change points of each series.

@@ -66,7 +66,6 @@ func TestAScheduleRunsAndRecords(t *testing.T) {
 	if !metav1.IsControlledBy(b, s) || !strings.HasPrefix(b.Name, s.Name+"-") {
 		t.Errorf("benchmark %s belongs to %+v", b.Name, b.OwnerReferences)
 	}
-	s.Spec.Suspend = true
 	l.eventually("it can be suspended", func() error { l.condition(s, ""); s.Spec.Suspend = true; return api.Update(l.ctx, s) })
 	l.finish(b, well)
 	l.eventually("the run is recorded", func() error {

@@ -107,7 +107,10 @@ func TestAScheduleFindsTheRunSinceWhichStorageIsSlower(t *testing.T) {
 	if change == nil || change.Direction != v1alpha1.ChangeWorse || !strings.Contains(strings.Join(change.Differences, " "), tunable+"="+slow) {
 		t.Fatalf("at %s the changes are %+v, of %+v", first, l.s.Status.Changes, l.s.Status.Series)
 	}
-	fmt.Printf("figures: %s by %s found at its run, the %dth (%s), baseline %s\n", change.Metric, change.Percent, len(l.s.Status.Runs), change.State, l.s.Status.LastRun.Baseline)
+	figures := fmt.Sprintf("%s by %s found at its run, the %dth (%s), baseline %s", change.Metric, change.Percent, len(l.s.Status.Runs), change.State, l.s.Status.LastRun.Baseline)
+	if err := os.WriteFile(os.Getenv("STORAGEBENCH_FIGURES"), []byte(figures), 0o600); err != nil {
+		t.Error(err)
+	}
 	l.wait("the runs after", func() error {
 		if n := len(l.look().Status.Runs); n < total {
 			return fmt.Errorf("%d of %d runs", n, total)
