@@ -160,6 +160,10 @@ test-answers: deploy build ## Ask whether answers hold on the local cluster: qua
 test-truth: build ## Tell storagebench lies and honest twins on loop devices, as root, and count which it believes (TRUTH=quick: once each, TRUTH=ci: half of them)
 	@hack/test-truth $(TRUTH)
 
+.PHONY: test-knee
+test-knee: build ## Search for the knee of a device that the kernel throttles, as root
+	@hack/test-knee
+
 .PHONY: test-jobfiles
 test-jobfiles: build ## Compare what fio itself does with over 100 job files and command lines with what storagebench does
 	@go run ./hack/test-jobfiles

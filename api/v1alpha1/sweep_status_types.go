@@ -42,6 +42,10 @@ type SweepStatus struct {
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
 
+	// knee is the highest rate that keeps the promise of the sweep's slo.
+	// +optional
+	Knee *KneeStatus `json:"knee,omitempty"`
+
 	// points of the curve.
 	// +optional
 	// +listType=atomic
@@ -86,4 +90,21 @@ type SweepPointStatus struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Best;Tied;Worse;Invalid
 	Note string `json:"note,omitempty"`
+}
+
+// KneeStatus is the answer of a search.
+type KneeStatus struct {
+	// outcome is Found, BelowRange or AboveRange if the answer is only a bound, or Unfinished or
+	// Disturbed if the search ended without one.
+	// +required
+	// +kubebuilder:validation:Enum=Found;BelowRange;AboveRange;Unfinished;Disturbed
+	Outcome string `json:"outcome"`
+
+	// lower is the highest rate, in operations per second, that kept the promise.
+	// +optional
+	Lower int64 `json:"lower,omitempty"`
+
+	// upper is the lowest rate that did not.
+	// +optional
+	Upper int64 `json:"upper,omitempty"`
 }

@@ -1,7 +1,10 @@
 package v1alpha1
 
 // Sweep measures a workload at several settings, each of which is a workload of its own in rows,
-// gates and comparisons. Its name is the workload's with what is set: oltp@iodepth-8.
+// gates and comparisons. Its name is the workload's with what is set: oltp@iodepth-8. Or it searches
+// for the highest rate that keeps a promise.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.over) != has(self.slo)",message="a sweep needs exactly one of over and slo"
 type Sweep struct {
 	// over are the parameters and their values. With several, every combination is measured. A
 	// sweep has at most 32 settings.
@@ -10,6 +13,50 @@ type Sweep struct {
 	// +listMapKey=parameter
 	// +kubebuilder:validation:MaxItems=3
 	Over []SweepParameter `json:"over,omitempty"`
+
+	// slo is a promise. The highest rate that keeps it is found by bisection over the offered rate of an
+	// open loop, of fio or filesync. The trials are probes, each at a rate of its own, so
+	// trials.min and max do not count for them, and the workload has no row, gate or comparison.
+	// +optional
+	SLO *SLO `json:"slo,omitempty"`
+}
+
+// SLO is a promise about a latency.
+type SLO struct {
+	// metric that is limited: a latency, such as read.latency.p99.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Metric string `json:"metric"`
+
+	// below is the limit, a time with its unit: 2ms.
+	// +required
+	Below Scalar `json:"below"`
+
+	// rate is where the highest rate is searched for. If it is outside, the answer is a bound.
+	// +required
+	Rate SLORate `json:"rate"`
+
+	// probes is how many trials the search may take. Default: 24.
+	// +optional
+	// +kubebuilder:validation:Minimum=4
+	// +kubebuilder:validation:Maximum=60
+	Probes int32 `json:"probes,omitempty"`
+}
+
+// SLORate are rates in operations per second.
+type SLORate struct {
+	// from is the lowest rate.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000
+	From int64 `json:"from"`
+
+	// to is the highest rate.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000
+	To int64 `json:"to"`
 }
 
 // SweepParameter is a parameter with the values that it is given.

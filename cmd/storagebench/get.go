@@ -224,7 +224,7 @@ func printBenchmark(w io.Writer, b *v1alpha1.StorageBenchmark) error {
 	if err := report.Answer(w, status.Answer(b.Status)); err != nil {
 		return err
 	}
-	if len(b.Status.Summary) > 0 {
+	if len(b.Status.Summary)+len(b.Status.Sweeps) > 0 {
 		fmt.Fprintln(w)
 		s := result.Summary{Rows: status.Rows(b.Status), Comparisons: status.Comparisons(b.Status), Gates: status.Gates(b.Status), Sweeps: status.Sweeps(b.Status), Baseline: status.Baseline(b.Status)}
 		if err := errors.Join(report.Table(w, s), report.Gates(w, s), report.Sweeps(w, s), report.WriteVerdicts(w, s), report.Comparisons(w, s)); err != nil {

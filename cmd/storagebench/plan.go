@@ -118,6 +118,8 @@ type planDocument struct {
 	// Order of the trials. Its random choices are those of this outline: each run has its own
 	// seed.
 	Order string `json:"order"`
+	// Searches are workloads whose trials are probes.
+	Searches []plannedSearch `json:"searches,omitempty"`
 	// Stop is the rule by which a worker may run fewer trials; absent: it runs all of them.
 	Stop *trial.Stop `json:"stop,omitempty"`
 	// Advice says which questions so many trials cannot answer.
@@ -144,6 +146,11 @@ type plannedTrial struct {
 	Workload string `json:"workload"`
 	Variant  string `json:"variant,omitempty"`
 	Block    int    `json:"block,omitempty"`
+}
+
+type plannedSearch struct {
+	Workload string `json:"workload"`
+	trial.Knee
 }
 
 type plannedWorker struct {
@@ -219,6 +226,11 @@ func outline(ctx context.Context, f planFlags) (*planDocument, error) {
 	d := &planDocument{Benchmark: b.Namespace + "/" + b.Name, Order: p.Order, Stop: p.Stop, Advice: plan.Advice(p), AssumedRate: sizes["rate"]}
 	for _, t := range p.Trials {
 		d.Trials = append(d.Trials, plannedTrial{t.ID, t.Workload, t.Variant, t.Block})
+	}
+	for _, w := range p.Workloads {
+		if w.Knee != nil {
+			d.Searches = append(d.Searches, plannedSearch{w.Name, *w.Knee})
+		}
 	}
 	for _, w := range p.Workers {
 		d.Workers = append(d.Workers, plannedWorker{w.Name, w.Target, w.Node})

@@ -78,7 +78,10 @@ func (d *planDocument) howMany() string {
 
 // explainStop says when a worker measures a workload no more.
 func (d *planDocument) explainStop(w io.Writer) {
-	if d.Stop == nil {
+	for _, k := range d.Searches {
+		fmt.Fprintf(w, "%s searches from %d to %d per second, with at most %s.\n", k.Workload, k.From, k.To, suggest.Count(k.Probes, "probe"))
+	}
+	if d.Stop == nil || d.Stop.Min == d.Stop.Max {
 		return
 	}
 	fmt.Fprintf(w, "A workload has %d to %d repeats: it is measured until its intervals are within ±%s", d.Stop.Min, d.Stop.Max, percent(d.Stop.HalfWidth))

@@ -59,8 +59,11 @@ func alternating(p *trial.Plan, repeats int) []trial.Trial {
 	}
 	sequence := map[string][]string{}
 	var trials []trial.Trial
-	for repeat := 1; repeat <= repeats; repeat++ {
+	for repeat := 1; repeat <= mostRepeats(p, repeats); repeat++ {
 		for _, w := range shufflePoints(p, repeat) {
+			if repeat > repeatsOf(w, repeats) {
+				continue
+			}
 			if perBlock == 1 || repeat%2 == 1 {
 				s := slices.Clone(variants)
 				random.Shuffle(len(s), func(i, j int) { s[i], s[j] = s[j], s[i] })
@@ -108,7 +111,7 @@ func sequential(p *trial.Plan, repeats int) []trial.Trial {
 	var trials []trial.Trial
 	for _, w := range p.Workloads {
 		for _, variant := range arms(p) {
-			for repeat := 1; repeat <= repeats; repeat++ {
+			for repeat := 1; repeat <= repeatsOf(w, repeats); repeat++ {
 				t := trial.Trial{Workload: w.Name, Variant: variant, Repeat: repeat}
 				t.ID = trialID(t)
 				trials = append(trials, t)

@@ -104,6 +104,9 @@ func Build(in Input) (*trial.Plan, error) {
 	if p.Gates, err = buildGates(b.Spec, p.Workloads); err != nil {
 		return nil, err
 	}
+	if err := checkKnees(b.Spec, p, compare); err != nil {
+		return nil, err
+	}
 	p.Compare = compare
 	if err := checkBaseline(b.Spec.Baseline); err != nil {
 		return nil, err
@@ -197,6 +200,9 @@ func (in Input) workloads(p *trial.Plan) error {
 			if err != nil {
 				return err
 			}
+			if n := len(p.Workloads); at.knee != nil && n > 0 && p.Workloads[n-1].Name == workload.Name {
+				p.Workloads = p.Workloads[:n-1] // both ends of a search are checked, and it begins with the lower
+			}
 			p.Workloads = append(p.Workloads, workload)
 		}
 		all[i] = points
@@ -220,7 +226,7 @@ func buildWorkload(name string, at point, targets []trial.Target, engines Checke
 	if len(fields) != 1 {
 		return trial.Workload{}, invalid(field, "the workload has "+suggest.Count(len(fields), "engine"), "set exactly one, for example fio")
 	}
-	out := trial.Workload{Name: w.Name}
+	out := trial.Workload{Name: w.Name, Knee: at.knee}
 	if len(at.settings) > 0 {
 		if out.Of = name; sharesFiles(w, at.settings) {
 			out.Files = name

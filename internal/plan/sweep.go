@@ -30,6 +30,8 @@ type setting struct{ parameter, value string }
 type point struct {
 	workload v1alpha1.Workload
 	settings []setting
+	// knee is the search that its trials are probes of, or nil.
+	knee *trial.Knee
 }
 
 // text is what the point sets: iodepth=8, bs=4k.
@@ -50,6 +52,9 @@ func pointsOf(w v1alpha1.Workload) ([]point, error) {
 		return []point{{workload: w}}, nil
 	}
 	field := "spec.workloads[" + w.Name + "].sweep"
+	if sweep.SLO != nil {
+		return kneeOf(field, w, sweep)
+	}
 	if len(sweep.Over) == 0 {
 		return nil, invalid(field, "the sweep has no parameters", "name them in over, for example {parameter: iodepth, values: [1, 4, 16]}, or remove the sweep")
 	}
@@ -335,7 +340,7 @@ func sharesFiles(w v1alpha1.Workload, settings []setting) bool {
 func sweeps(spec v1alpha1.StorageBenchmarkSpec, points [][]point, variants []v1alpha1.Variant) []trial.Sweep {
 	var out []trial.Sweep
 	for i, w := range spec.Workloads {
-		if w.Sweep == nil {
+		if w.Sweep == nil || w.Sweep.SLO != nil {
 			continue
 		}
 		var parameters []string

@@ -74,9 +74,17 @@ func (in Input) trials(p *trial.Plan) error {
 		field = "spec.trials.max"
 	}
 	cells := len(p.Cells())
+	for _, w := range p.Workloads {
+		if w.Knee != nil {
+			cells -= len(arms(p))
+		}
+	}
 	if spec.Min == 0 && spec.Max == 0 {
 		most = min(most, MaxTrials/max(cells, 1)/2*2) // nobody asked for so many
 		least = min(least, most)
+	}
+	if all := cells*most + probes(p); all > MaxTrials && searching(p) {
+		return invalid("spec.workloads", fmt.Sprintf("%d trials and %d probes of searches are more than %d trials per worker", cells*most, probes(p), MaxTrials), "lower slo.probes or trials.min, or split the benchmark")
 	}
 	if cells*most > MaxTrials || most == 0 {
 		return invalid(field, fmt.Sprintf("%d combinations of workload and variant × %d trials make %d trials per worker; the limit is %d", cells, most, cells*most, MaxTrials), "lower trials."+strings.TrimPrefix(field, "spec.trials.")+" or split the benchmark")
@@ -88,6 +96,9 @@ func (in Input) trials(p *trial.Plan) error {
 		}
 		stop.Gates = gateStop(p, spec)
 		p.Stop = stop
+	}
+	if p.Stop == nil && searching(p) {
+		p.Stop = &trial.Stop{Min: most, Max: most, HalfWidth: defaultHalfWidth} // all trials but those of searches
 	}
 	p.Trials = order(p, most)
 	return nil

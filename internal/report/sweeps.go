@@ -23,6 +23,10 @@ func Setting(s result.Sweep, p result.SweepPoint) string {
 func SweepNote(s result.Sweep, i int) string {
 	p := s.Points[i]
 	switch {
+	case s.Knee != nil && p.Over:
+		return "not kept"
+	case s.Knee != nil:
+		return ""
 	case s.Best != nil && *s.Best == i:
 		return "best"
 	case len(p.InvalidatedBy) > 0:

@@ -117,6 +117,9 @@ const headlineOperations = 3
 func Headline(s result.Summary) string {
 	rows := Shown(s.Rows)
 	if len(rows) == 0 {
+		for _, sweep := range s.Sweeps {
+			return sweep.Workload + ": " + sweep.Sentence
+		}
 		return ""
 	}
 	first := rows[0]

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -227,8 +228,8 @@ func (s *WorkerSummary) check() error {
 		}
 	}
 	for _, stopped := range s.Stopped {
-		if stopped.Reason != StopHalfWidth && stopped.Reason != StopGates && stopped.Reason != StopBudget {
-			return fmt.Errorf("a workload was stopped for %.64q, expected %s, %s or %s", stopped.Reason, StopHalfWidth, StopGates, StopBudget)
+		if !slices.Contains([]StopReason{StopHalfWidth, StopGates, StopKnee, StopBudget}, stopped.Reason) {
+			return fmt.Errorf("a workload was stopped for %.64q, expected %s, %s, %s or %s", stopped.Reason, StopHalfWidth, StopGates, StopKnee, StopBudget)
 		}
 		if err := checkNames(stopped.Workload, stopped.Variant); err != nil {
 			return err
@@ -367,7 +368,7 @@ func (s *WorkerSummary) CheckWorker(p *trial.Plan, worker trial.Worker) error {
 		planned[t] = true
 	}
 	for _, t := range s.Trials {
-		if !planned[t.Trial] {
+		if !planned[t.Trial.Planned()] {
 			return rejected("worker summary", "trial %.64q is not in the plan", t.ID)
 		}
 	}

@@ -262,6 +262,8 @@ const (
 	StopHalfWidth StopReason = "HalfWidth"
 	// StopGates: all of its gates are decided.
 	StopGates StopReason = "Gates"
+	// StopKnee: its search has an answer, or has ended without one.
+	StopKnee StopReason = "Knee"
 	// StopBudget: the time for trials above their minimum is spent.
 	StopBudget StopReason = "Budget"
 )

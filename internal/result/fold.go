@@ -130,5 +130,5 @@ func (s *WorkerSummary) Sort(order []trial.Trial) {
 // BelongsTo reports whether a document is from a trial of the plan's run, and not
 // from another run whose objects had the same key.
 func (d *Trial) BelongsTo(p *trial.Plan, worker trial.Worker, t trial.Trial) bool {
-	return d.Benchmark == p.Benchmark && d.Run == p.Run && d.Worker == worker && d.Trial == t
+	return d.Benchmark == p.Benchmark && d.Run == p.Run && d.Worker == worker && d.Trial.Planned() == t
 }

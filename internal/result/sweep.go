@@ -18,6 +18,8 @@ type Sweep struct {
 	Points []SweepPoint `json:"points"`
 	// Best is the index of the point with the best median whose number stands; absent if there is none.
 	Best *int `json:"best,omitempty"`
+	// Knee is the answer of a search, whose points are the rates that were probed.
+	Knee *Knee `json:"knee,omitempty"`
 	// Sentence says which is best, and which cannot be told from it.
 	Sentence string `json:"sentence"`
 }
@@ -36,6 +38,23 @@ type SweepPoint struct {
 	Latency  *Interval `json:"latency,omitempty"`
 	// InvalidatedBy are the verdicts for which the number does not count.
 	InvalidatedBy []string `json:"invalidatedBy,omitempty"`
+	// Over reports that a probe of this rate did not keep the promise, although nothing disturbed it.
+	Over bool `json:"over,omitempty"`
 	// Tied reports that it cannot be told from the best.
 	Tied bool `json:"tied,omitempty"`
+}
+
+// Knee is the highest rate that keeps a promise.
+type Knee struct {
+	// Outcome is Found, BelowRange, AboveRange, Unfinished or Disturbed.
+	Outcome string `json:"outcome"`
+	// Metric that was limited, and the limit in seconds.
+	Metric string  `json:"metric"`
+	Limit  float64 `json:"limit"`
+	// Lower is the highest rate that kept the promise, and Upper the lowest that did not; 0: none.
+	Lower int64 `json:"lower,omitempty"`
+	Upper int64 `json:"upper,omitempty"`
+	// Probes that were made, and how many of them did not count as something disturbed them.
+	Probes    int `json:"probes"`
+	Disturbed int `json:"disturbed,omitempty"`
 }

@@ -3,6 +3,7 @@ package runner
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -38,6 +39,9 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 	}
 	engine, err := w.Engines.Engine(work.Engine)
 	if err != nil {
+		return nil, more, err
+	}
+	if work.Config, err = offering(work.Config, t.Rate); err != nil {
 		return nil, more, err
 	}
 	env := workload.Env{
@@ -262,4 +266,21 @@ func compress(raw []byte) ([]byte, error) {
 		out = encoder.EncodeAll(raw, nil)
 	}
 	return out, encoder.Close()
+}
+
+// offering is the configuration of an engine with the rate of a probe; without one it is as it was.
+func offering(config json.RawMessage, rate int64) (json.RawMessage, error) {
+	if rate == 0 {
+		return config, nil
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(config, &fields); err != nil {
+		return nil, fmt.Errorf("runner: %w", err)
+	}
+	fields["offeredRate"] = rate
+	out, err := json.Marshal(fields)
+	if err != nil {
+		return nil, fmt.Errorf("runner: %w", err)
+	}
+	return out, nil
 }

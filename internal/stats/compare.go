@@ -27,6 +27,9 @@ func comparisons(p *trial.Plan, worker trial.Worker, w *result.WorkerSummary) []
 	control := p.Variants[0].Name
 	var all []compared
 	for _, load := range p.Workloads {
+		if load.Knee != nil {
+			continue
+		}
 		for _, v := range p.Variants[1:] {
 			all = append(all, compareArms(p, result.Comparison{
 				Target: worker.Target, Workload: load.Name, Node: worker.Node, Variant: v.Name, Control: control,

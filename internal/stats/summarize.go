@@ -80,6 +80,9 @@ func (f *Fold) Add(w *result.WorkerSummary) error {
 	}
 	p := part{stored: len(w.Trials), needed: w.Needed(f.plan), attempts: w.Attempts, failure: w.Failure, comparisons: comparisons(f.plan, worker, w)}
 	for _, cell := range f.plan.Cells() {
+		if probes(f.plan, cell.Workload) {
+			continue
+		}
 		for _, part := range partsOf(w, cell) {
 			row, values, ok := buildRow(worker, cell, part, w, looksOf(f.plan))
 			if !ok {
@@ -95,7 +98,7 @@ func (f *Fold) Add(w *result.WorkerSummary) error {
 	var decidedGates []result.Gate
 	if worker.Volume == 0 {
 		decidedGates = gates(f.plan, worker, p.rows, onTrials(f.plan, w))
-		p.sweeps = sweeps(f.plan, worker, p.rows, w)
+		p.sweeps = append(sweeps(f.plan, worker, p.rows, w), knees(f.plan, worker, w)...)
 	}
 	metrics := p.metrics()
 	if f.metrics+metrics > maxRowMetrics/2 { // to leave room for the workers to come

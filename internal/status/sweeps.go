@@ -31,6 +31,9 @@ func setSweeps(status *v1alpha1.StorageBenchmarkStatus, s result.Summary) {
 			Target: sweep.Target, Node: sweep.Node, Workload: sweep.Workload, Variant: sweep.Variant,
 			Parameters: slices.Clone(sweep.Parameters), Metric: Shorten(sweep.Metric, 64), Message: Shorten(sweep.Sentence, 512),
 		}
+		if k := sweep.Knee; k != nil {
+			out.Knee = &v1alpha1.KneeStatus{Outcome: k.Outcome, Lower: k.Lower, Upper: k.Upper}
+		}
 		for i, p := range sweep.Points[:min(len(sweep.Points), maxPoints)] {
 			point := v1alpha1.SweepPointStatus{Workload: p.Workload, Variant: p.Variant, Values: slices.Clone(p.Values), Trials: int32(p.N)}
 			if p.Estimate != nil {
@@ -47,6 +50,8 @@ func setSweeps(status *v1alpha1.StorageBenchmarkStatus, s result.Summary) {
 
 func noteOf(s result.Sweep, i int) string {
 	switch p := s.Points[i]; {
+	case s.Knee != nil && !p.Over:
+		return ""
 	case s.Best != nil && *s.Best == i:
 		return noteBest
 	case len(p.InvalidatedBy) > 0:
@@ -66,10 +71,13 @@ func Sweeps(status v1alpha1.StorageBenchmarkStatus) []result.Sweep {
 			Target: s.Target, Node: s.Node, Workload: s.Workload, Variant: s.Variant, Parameters: s.Parameters,
 			Metric: s.Metric, Unit: report.UnitOf(s.Metric), Sentence: s.Message,
 		}
+		if k := s.Knee; k != nil {
+			sweep.Knee = &result.Knee{Outcome: k.Outcome, Metric: s.Metric, Lower: k.Lower, Upper: k.Upper}
+		}
 		for i, p := range s.Points {
 			point := result.SweepPoint{
 				Workload: p.Workload, Variant: p.Variant, Values: p.Values, N: int(p.Trials),
-				Estimate: intervalFrom(p.Value), Latency: intervalFrom(p.Latency), Tied: p.Note == noteTied,
+				Estimate: intervalFrom(p.Value), Latency: intervalFrom(p.Latency), Tied: p.Note == noteTied, Over: s.Knee != nil && p.Note == noteWorse,
 			}
 			switch p.Note {
 			case noteBest:

@@ -29,6 +29,8 @@ type group struct {
 	measured int
 	// most is the highest number of repeats.
 	most int
+	// knee is the search that the trials are probes of, or nil.
+	knee *trial.Knee
 	// gates that are for the group, and end it.
 	gates []trial.Gate
 	// narrower is how many times narrower the widest interval must be.
@@ -45,7 +47,7 @@ func groups(p *trial.Plan, target string, stored map[string]*result.TrialSummary
 	byCell := map[trial.Cell]*group{}
 	for i, t := range p.Trials {
 		cell := t.Cell()
-		if t.Block > 0 {
+		if w, _ := p.Workload(t.Workload); t.Block > 0 && w.Knee == nil {
 			cell.Variant = "" // all variants together
 		}
 		g := byCell[cell]
@@ -54,10 +56,13 @@ func groups(p *trial.Plan, target string, stored map[string]*result.TrialSummary
 			if g.gates = gatesOf(p, target, cell); len(g.gates) > 0 {
 				g.step = 1 // the ranks of gates allow for every look
 			}
+			if w, _ := p.Workload(t.Workload); w.Knee != nil {
+				g.knee, g.step = w.Knee, 1
+			}
 			byCell[cell] = g
 			all = append(all, g)
 		}
-		if t.Block > 0 && t.Block < t.Repeat {
+		if t.Block > 0 && t.Block < t.Repeat && g.knee == nil {
 			g.blocked, g.step = true, 2
 		}
 		g.trials = append(g.trials, t)

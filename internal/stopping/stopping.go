@@ -37,8 +37,16 @@ func Decide(p *trial.Plan, target string, done []result.TrialSummary) Decision {
 	var d Decision
 	var open []*group
 	for _, g := range groups(p, target, stored) {
-		g.look(p.Stop)
+		if g.knee != nil {
+			g.search()
+		} else {
+			g.look(p.Stop)
+		}
 		switch {
+		case g.enough && g.knee != nil:
+			d.Stopped = append(d.Stopped, g.stopped(result.StopKnee))
+		case g.next != nil && g.knee != nil && g.measured > 0 && p.Stop.BudgetSeconds > 0 && spent+g.stepCost() > p.Stop.BudgetSeconds:
+			d.Stopped = append(d.Stopped, g.stopped(result.StopBudget))
 		case g.next == nil || g.enough && len(g.failed) > 0:
 		case g.enough:
 			d.Stopped = append(d.Stopped, g.stopped(g.why))

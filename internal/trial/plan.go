@@ -108,6 +108,21 @@ type Workload struct {
 	Of string `json:"of,omitempty"`
 	// Files is the name under which points of a sweep share their files; empty: its own.
 	Files string `json:"files,omitempty"`
+	// Knee is the search that the workload's trials are probes of; nil: they are repeats.
+	Knee *Knee `json:"knee,omitempty"`
+}
+
+// Knee is a search for the highest rate at which a latency is at most a limit.
+type Knee struct {
+	Metric string `json:"metric"`
+	// Limit in seconds, and Text as the spec has it.
+	Limit float64 `json:"limit"`
+	Text  string  `json:"text"`
+	// From and To are the lowest and the highest rate, in operations per second, and Probes the
+	// most trials that it may take.
+	From   int64 `json:"from"`
+	To     int64 `json:"to"`
+	Probes int   `json:"probes"`
 }
 
 // FilesName is the name that the workload's files have.
@@ -193,6 +208,14 @@ type Trial struct {
 	// the last block has one if the number of repeats is odd; Random, it has one. What is
 	// compared differs once a block. 0: there is nothing to compare, or the order is not random.
 	Block int `json:"block,omitempty"`
+	// Rate that a probe offers, in operations per second; 0 in plans, and in trials that are no probes.
+	Rate int64 `json:"rate,omitempty"`
+}
+
+// Planned is the trial as the plan has it: the rate of a probe is chosen when it runs.
+func (t Trial) Planned() Trial {
+	t.Rate = 0
+	return t
 }
 
 // Worker is one (target, node) of a run, or one volume of it.

@@ -1,0 +1,53 @@
+package stats
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+func TestASearchHasAnAnswerAndNoRow(t *testing.T) {
+	p := &trial.Plan{
+		Workers:   []trial.Worker{{Name: "fast.a", Target: "fast", Node: "a"}},
+		Workloads: []trial.Workload{{Name: "w", Knee: &trial.Knee{Metric: "read.latency.p99", Limit: 0.002, Text: "2ms", From: 100, To: 1000, Probes: 20}}},
+	}
+	for name, c := range map[string]struct {
+		limit int64
+		rates []int64
+		says  string
+		lower int64
+		upper int64
+	}{
+		"found":      {500, []int64{100, 1000, 1000, 490, 510, 490, 510}, "read p99 at most 2ms up to 490 per second; at 510 it is not (7 probes)", 490, 510},
+		"below":      {50, []int64{100, 100}, "the highest that keeps it is below", 0, 100},
+		"above":      {5000, []int64{100, 1000, 1000}, "at 1000 per second, the highest rate: the storage may do more", 1000, 0},
+		"unfinished": {500, []int64{100, 1000, 490}, "from 490 to 1000 per second (3 probes); raise slo.probes", 490, 1000},
+	} {
+		w := result.WorkerSummary{Worker: p.Workers[0], Environment: &result.Environment{}}
+		for i, rate := range c.rates {
+			latency := 0.0002
+			if rate > c.limit {
+				latency = 0.2
+			}
+			w.Trials = append(w.Trials, result.TrialSummary{
+				Trial: trial.Trial{ID: fmt.Sprint(i), Workload: "w", Repeat: i + 1, Rate: rate}, Outcome: result.Measured,
+				Metrics: result.Metrics{"read.latency.p99": {Unit: result.Seconds, Value: latency}, "read.iops": {Unit: result.PerSecond, Value: float64(rate)}},
+			})
+		}
+		s := Summarize(p, []result.WorkerSummary{w}, time.Time{})
+		if len(s.Rows) != 0 || len(s.Sweeps) != 1 {
+			t.Fatalf("%s: %d rows, %d sweeps", name, len(s.Rows), len(s.Sweeps))
+		}
+		got := s.Sweeps[0]
+		if got.Knee.Lower != c.lower || got.Knee.Upper != c.upper || !strings.Contains(got.Sentence, c.says) {
+			t.Errorf("%s: %+v: %s", name, *got.Knee, got.Sentence)
+		}
+		if len(got.Points) == 0 || got.Points[0].Values[0] != "100" || got.Points[0].Over != (c.limit < 100) {
+			t.Errorf("%s: points %+v", name, got.Points)
+		}
+	}
+}
