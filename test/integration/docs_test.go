@@ -34,6 +34,7 @@ var languages = map[string]string{
 // benchmarks. What needs a machine or a cluster is in checkedOnly, and its syntax and flags are
 // checked. A command that is in neither place fails.
 func TestTheDocs(t *testing.T) {
+	t.Parallel()
 	box := newSandbox(t)
 	ran := map[string]int{}
 	for _, page := range pages(t) {
