@@ -105,6 +105,10 @@ docker-push: ## Push the image with docker (IMAGE= its name)
 verify: ## Check everything that needs no cluster: generated files, lint, imports, scripts, chart
 	@hack/verify
 
+.PHONY: vulncheck
+vulncheck: ## Look for known vulnerabilities that the programs call (GOVULNDB= a copy of the database)
+	@hack/vulncheck
+
 ##@ Test
 
 .PHONY: test
