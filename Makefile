@@ -192,6 +192,10 @@ test-report: ## Look at run's pages in headless Chromium (SCREENSHOTS=docs/image
 test-chart: ## Install the chart before this one on the local cluster, upgrade it in mid-run, remove it (WAYS="helm kustomize minio")
 	@WAYS='$(WAYS)' hack/test-chart
 
+.PHONY: test-alerts
+test-alerts: ## Fire and clear each alert, and query each panel, with a real Prometheus and Alertmanager
+	@hack/test-alerts
+
 .PHONY: test-zfs
 test-zfs: deploy ## Run tests on a node with real ZFS, a virtual machine in the local cluster
 	@RUN='$(RUN)' test/zfs/run
