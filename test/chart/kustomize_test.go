@@ -48,7 +48,7 @@ var onlyIn = map[string]string{
 // implied are arguments of the chart that say what the operator does without them.
 var implied = []string{
 	"--worker-image-pull-policy=IfNotPresent", "--max-timeout=24h", "--node-selector=!node-role.kubernetes.io/control-plane",
-	"--worker-memory-limit=2Gi", "--worker-ephemeral-storage-limit=2Gi", "--receiver-bind-address=:8443", "--metrics-bind-address=:8080",
+	"--worker-memory-limit=2Gi", "--max-workload-memory=4Gi", "--worker-ephemeral-storage-limit=2Gi", "--receiver-bind-address=:8443", "--metrics-bind-address=:8080",
 }
 
 // Whoever installs with kustomize gets what Helm installs by default: the same objects, with the
