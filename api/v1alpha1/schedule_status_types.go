@@ -194,7 +194,7 @@ type SeriesKey struct {
 	// workload name.
 	// +required
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:MaxLength=80
 	Workload string `json:"workload"`
 
 	// node name.
