@@ -45,6 +45,8 @@ type view struct {
 	MetricsLeft                   int
 	Latency                       []Chart
 	LatencyLeft                   int
+	Sweeps                        []Swept
+	Curves                        []Chart
 	Trials                        []Chart
 	TrialsLeft, TrialChartsLeft   int
 	Timelines                     []Chart
@@ -110,17 +112,19 @@ func newView(in Input) view {
 	v.Metrics, v.MetricsLeft = allMetrics(places)
 	v.Settings, v.SettingsLeft = settings(in.Workers)
 	v.Latency, v.LatencyLeft = limited(latencyCharts(places))
+	v.Sweeps = swept(s)
+	v.Curves, _ = limited(sweepCharts(s))
 	v.Trials, v.TrialsLeft = trialCharts(in.Workers)
 	v.Trials, v.TrialChartsLeft = limited(v.Trials)
 	v.Timelines, v.TimelinesLeft = limited(timelines(in.Series))
 	v.SeriesLeft = in.SeriesLeft
 	v.Data = data{Charts: []Chart{}, Metrics: v.Metrics}
-	for name, charts := range map[string][]Chart{"latency": v.Latency, "trials": v.Trials, "timeline": v.Timelines} {
+	for name, charts := range map[string][]Chart{"latency": v.Latency, "trials": v.Trials, "sweep": v.Curves, "timeline": v.Timelines} {
 		for i := range charts {
 			charts[i].ID = fmt.Sprintf("%s-%d", name, i)
 		}
 	}
-	v.Data.Charts = slices.Concat(v.Latency, v.Timelines, v.Trials)
+	v.Data.Charts = slices.Concat(v.Curves, v.Latency, v.Timelines, v.Trials)
 	return v
 }
 
