@@ -9,9 +9,11 @@ MAKEFLAGS += --no-print-directory
 # CLUSTER=local is the cluster that hack/cluster makes on this machine, with its
 # own kubeconfig; CLUSTER=current is whatever kubectl talks to now.
 CLUSTER ?= local
-# IMAGE is the image of operator and workers. With CLUSTER=local it is built from
-# this clone; with CLUSTER=current name one that the cluster can pull.
+# IMAGE is the operator's image, and WORKER_IMAGE the workers'. With CLUSTER=local they are
+# built from this clone; with CLUSTER=current name those that the cluster can pull.
+# WORKER_IMAGE is IMAGE with -worker before its tag, unless you say otherwise.
 IMAGE ?=
+WORKER_IMAGE ?=
 # RUN restricts tests to those that match: make test-unit RUN=TestPlan
 RUN ?= .
 # RACE=-race runs them with the race detector, as CI does. It needs gcc.
@@ -37,7 +39,7 @@ WAYS ?= helm kustomize minio
 BENCH_FLAGS ?=
 # FUZZTIME is how long each fuzz target runs: make fuzz FUZZTIME=10m
 FUZZTIME ?= 60s
-export CLUSTER IMAGE FUZZTIME NODES RACE RUN
+export CLUSTER IMAGE WORKER_IMAGE FUZZTIME NODES RACE RUN
 
 # Tools are pinned in modules of their own, so that what they need does not
 # decide what the operator is built with.
@@ -82,8 +84,8 @@ build: ## Build bin/manager and bin/storagebench
 	@CGO_ENABLED=0 go build -trimpath -ldflags "-X main.linkedVersion=$$(hack/version)" -o bin/ ./cmd/...
 
 .PHONY: run
-run: install build ## Run the operator on this machine, against whatever kubectl talks to now (IMAGE= the workers' image)
-	@bin/manager --namespace=storagebench-system --worker-image=$(or $(IMAGE),$(error set IMAGE to the image of the workers)) --leader-elect=false --development
+run: install build ## Run the operator on this machine, against whatever kubectl talks to now (WORKER_IMAGE= the workers' image)
+	@bin/manager --namespace=storagebench-system --worker-image=$(or $(WORKER_IMAGE),$(error set WORKER_IMAGE to the image of the workers)) --leader-elect=false --development
 
 .PHONY: install
 install: ## Install the CRDs alone, into whatever kubectl talks to now
@@ -94,12 +96,12 @@ uninstall: ## Remove the CRDs, and with them every benchmark
 	@kubectl delete --ignore-not-found -k config/crd
 
 .PHONY: docker-build
-docker-build: ## Build the image with docker (IMAGE= its name)
-	@docker build --build-arg VERSION="$$(hack/version)" -t $(or $(IMAGE),$(error set IMAGE to the name of the image)) .
+docker-build: ## Build both images with docker (IMAGE= the operator's name, WORKER_IMAGE= the workers')
+	@hack/image/docker build '$(IMAGE)' '$(WORKER_IMAGE)'
 
 .PHONY: docker-push
-docker-push: ## Push the image with docker (IMAGE= its name)
-	@docker push $(or $(IMAGE),$(error set IMAGE to the name of the image))
+docker-push: ## Push both images with docker (IMAGE=, WORKER_IMAGE=)
+	@hack/image/docker push '$(IMAGE)' '$(WORKER_IMAGE)'
 
 .PHONY: verify
 verify: ## Check everything that needs no cluster: generated files, lint, imports, scripts, chart
@@ -187,6 +189,10 @@ test-powercut: ## Cut the power of virtual disks that are honest about flushes a
 .PHONY: test-report
 test-report: ## Look at run's pages in headless Chromium (SCREENSHOTS=docs/images: and take the README's pictures)
 	@RUN='$(RUN)' SCREENSHOTS='$(SCREENSHOTS)' test/browser/run
+
+.PHONY: test-image
+test-image: ## Build both images of the Dockerfile twice with buildah, run them, and say their sizes, as root
+	@hack/test-image
 
 .PHONY: test-chart
 test-chart: ## Install the chart before this one on the local cluster, upgrade it in mid-run, remove it (WAYS="helm kustomize minio")

@@ -30,7 +30,7 @@ const (
 	restoreNamespace  = "storagebench-system-restore"
 	plain             = "lab"            // a namespace without a Pod Security level
 	privileged        = "lab-privileged" // one that is labelled for privileged Pods
-	image             = "storagebench.io/storagebench:0.3.0"
+	image             = "storagebench.io/storagebench-worker:0.3.0"
 
 	operatorUser  = "system:serviceaccount:storagebench-system:storagebench-manager"
 	tenantUser    = "tenant"

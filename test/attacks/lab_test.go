@@ -78,11 +78,11 @@ func prepare(ctx context.Context) error {
 		return err
 	}
 	pod := deployment.Spec.Template.Spec
+	if operator.image, err = cluster.WorkerImage(pod); err != nil {
+		return err
+	}
 	operator.account, operator.restoreNamespace = pod.ServiceAccountName, operatorNamespace+"-restore"
 	for _, arg := range pod.Containers[0].Args {
-		if image, ok := strings.CutPrefix(arg, "--worker-image="); ok {
-			operator.image = image
-		}
 		if namespace, ok := strings.CutPrefix(arg, "--restore-namespace="); ok {
 			operator.restoreNamespace = namespace
 		}

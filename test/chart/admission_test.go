@@ -125,7 +125,7 @@ func variable(t *testing.T, rendered objects, name string) (list []string) {
 
 func TestPoliciesAllowWhatTheOperatorIsTold(t *testing.T) {
 	rendered := render(t, "--set", "image.tag=9.9,hostAccess.paths={/mnt/a/,/mnt//b}")
-	if diff := cmp.Diff([]string{"storagebench.io/storagebench:9.9"}, variable(t, rendered, "images")); diff != "" {
+	if diff := cmp.Diff([]string{"storagebench.io/storagebench-worker:9.9"}, variable(t, rendered, "images")); diff != "" {
 		t.Errorf("images (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"/mnt/a", "/mnt/b"}, variable(t, rendered, "hostPaths")); diff != "" {

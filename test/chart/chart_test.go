@@ -75,7 +75,7 @@ func TestArguments(t *testing.T) {
 		t.Errorf("the operator's image is %s, want %s", got, image)
 	}
 	want := []string{
-		"--worker-image=" + image,
+		"--worker-image=storagebench.io/storagebench-worker:9.9",
 		"--worker-image-pull-policy=IfNotPresent",
 		"--restore-namespace=storagebench-system-restore",
 		"--max-timeout=24h",
@@ -115,9 +115,42 @@ func TestArguments(t *testing.T) {
 		t.Errorf("arguments with all settings (-want +got):\n%s", diff)
 	}
 
-	d = manager(t, render(t, "--set", "image.digest=sha256:"+strings.Repeat("a", 64)))
-	if got := d.Spec.Template.Spec.Containers[0].Image; !strings.HasSuffix(got, "@sha256:"+strings.Repeat("a", 64)) {
-		t.Errorf("the digest is not in the image %s", got)
+}
+
+func TestImages(t *testing.T) {
+	digests := []string{"@sha256:" + strings.Repeat("a", 64), "@sha256:" + strings.Repeat("b", 64)}
+	set := func(values ...string) []string { return []string{"--set-string", strings.Join(values, ",")} }
+	for name, tt := range map[string]struct {
+		flags                []string
+		wantImage, wantWorks string
+	}{
+		"a mirror": {
+			set("image.repository=mirror.example:5000/sb", "image.tag=9.9"),
+			"mirror.example:5000/sb:9.9", "mirror.example:5000/sb-worker:9.9",
+		},
+		"each its own": {
+			set("image.repository=a", "image.tag=1", "workerImage.repository=b", "workerImage.tag=2"),
+			"a:1", "b:2",
+		},
+		"digests": {
+			set("image.tag=1", "image.digest="+digests[0][1:], "workerImage.digest="+digests[1][1:]),
+			"storagebench.io/storagebench:1" + digests[0], "storagebench.io/storagebench-worker:1" + digests[1],
+		},
+		"the workers' as 0.2 had it": {
+			set("image.tag=1", "worker.image=example.com/worker:1", "workerImage.tag=2"),
+			"storagebench.io/storagebench:1", "example.com/worker:1",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rendered := render(t, tt.flags...)
+			container := manager(t, rendered).Spec.Template.Spec.Containers[0]
+			if container.Image != tt.wantImage || container.Args[0] != "--worker-image="+tt.wantWorks {
+				t.Errorf("images %s and %s, want %s and %s", container.Image, container.Args[0], tt.wantImage, tt.wantWorks)
+			}
+			if diff := cmp.Diff([]string{tt.wantWorks}, variable(t, rendered, "images")); diff != "" {
+				t.Errorf("what the policy allows (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -263,6 +296,8 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 		"the port of metrics":          {"receiver.port=8080", "port"},
 		"a store without its endpoint": {"resultStore.create=true,resultStore.bucket=abc,resultStore.secretName=s", "endpoint"},
 		"a digest that is none":        {"image.digest=latest", "digest"},
+		"a worker's digest, too":       {"workerImage.digest=sha256:12", "digest"},
+		"a worker's tag with a colon":  {"workerImage.tag=a:b", "tag"},
 		"a namespace that is none":     {"namespaces={Lab}", "namespaces"},
 		"a policy without its spec":    {"tunablePolicies[0].name=loops", "spec"},
 		"restores by the operator":     {"restore.namespace=storagebench-system", "restore.namespace"},

@@ -2,7 +2,9 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -57,6 +59,18 @@ func Bucket(ctx context.Context, api client.Client) (*s3.Store, error) {
 		Endpoint: "http://" + service.Spec.ClusterIP + ":9000", Bucket: "storagebench",
 		AccessKey: string(secret.Data["accessKeyID"]), SecretKey: string(secret.Data["secretAccessKey"]),
 	})
+}
+
+// WorkerImage is the image of the workers that the operator in this Pod starts, which has a
+// shell and Debian's programs. The operator's own image has neither.
+func WorkerImage(operator corev1.PodSpec) (string, error) {
+	const flag = "--worker-image="
+	for _, arg := range operator.Containers[0].Args {
+		if image, ok := strings.CutPrefix(arg, flag); ok {
+			return image, nil
+		}
+	}
+	return "", fmt.Errorf("the operator has no argument %s: %v", flag, operator.Containers[0].Args)
 }
 
 // Ready reports whether a node is.

@@ -13,7 +13,8 @@ func TestTheReleaseHasOneName(t *testing.T) {
 		{"charts/storagebench/Chart.yaml", `(?m)^appVersion: (\S+)$`},
 		{"charts/storagebench/Chart.yaml", `(?m)^version: (\S+)$`},
 		{"config/manager/kustomization.yaml", `(?m)^  newTag: (\S+)$`},
-		{"config/admission/policies.yaml", `storagebench\.io/storagebench:([^"']+)`},
+		{"config/manager/manager.yaml", `storagebench\.io/storagebench-worker:(\S+)`},
+		{"config/admission/policies.yaml", `storagebench\.io/storagebench-worker:([^"']+)`},
 		{"README.md", `image\.tag=(\S+)`},
 		{"docs/how-to/upgrade.md", `This release is (\d+\.\d+\.\d+)\.`},
 	} {

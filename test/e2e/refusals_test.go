@@ -19,6 +19,7 @@ import (
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/device/devicetest"
 	"storagebench.io/storagebench/internal/jobspec"
+	"storagebench.io/storagebench/test/cluster"
 )
 
 // says checks that a message names all of these.
@@ -200,13 +201,17 @@ func (l *lab) onNode(program string, args ...string) {
 	if err := api.List(l.ctx, operator, client.InNamespace(operatorNamespace)); err != nil || len(operator.Items) == 0 {
 		l.t.Fatalf("no operator: %v", err)
 	}
+	image, err := cluster.WorkerImage(operator.Items[0].Spec)
+	if err != nil {
+		l.t.Fatal(err)
+	}
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: program},
 		Spec: corev1.PodSpec{
 			NodeName: l.node, RestartPolicy: corev1.RestartPolicyNever,
 			SecurityContext: &corev1.PodSecurityContext{RunAsUser: new(int64(0))},
 			Containers: []corev1.Container{{
-				Name: "admin", Image: operator.Items[0].Spec.Containers[0].Image, Command: append([]string{"/usr/bin/" + program}, args...),
+				Name: "admin", Image: image, Command: append([]string{"/usr/bin/" + program}, args...),
 				VolumeMounts: []corev1.VolumeMount{{Name: "host", MountPath: "/host"}},
 			}},
 			Volumes: []corev1.Volume{{Name: "host", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{

@@ -247,6 +247,7 @@ var Rules = []Rule{
 		Own:     []string{"internal/histogram", "internal/result", "internal/trial"},
 		Foreign: []string{"github.com/invopop/jsonschema"},
 	},
+	{Path: "hack/image/sbom"},
 	{Path: "hack/objects", Own: []string{"internal/store/s3"}},
 	{Path: "hack/bench/paired", Own: []string{"internal/stats"}},
 	{Path: "hack/bench/volume"},

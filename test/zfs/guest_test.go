@@ -139,7 +139,11 @@ func newLab(t *testing.T) *lab {
 			t.Error(err)
 		}
 	})
-	return &lab{t: t, namespace: ns.Name, image: operator.Spec.Template.Spec.Containers[0].Image}
+	image, err := cluster.WorkerImage(operator.Spec.Template.Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &lab{t: t, namespace: ns.Name, image: image}
 }
 
 // pod runs a bash script in a privileged Pod on the node and returns its output. The

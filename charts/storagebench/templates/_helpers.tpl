@@ -58,6 +58,18 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 
 {{/*
+The workers' image. A release before 0.3 has no workerImage in its values, and may have the
+whole reference in worker.image.
+*/}}
+{{- define "storagebench.workerImage" -}}
+{{- $values := .Values.workerImage | default dict }}
+{{- $repository := default (printf "%s-worker" .Values.image.repository) $values.repository }}
+{{- $image := printf "%s:%s" $repository (default (default .Chart.AppVersion .Values.image.tag) $values.tag) }}
+{{- with $values.digest }}{{ $image = printf "%s@%s" $image . }}{{ end }}
+{{- default $image .Values.worker.image }}
+{{- end }}
+
+{{/*
 The namespace of restore Jobs. It must be privileged, and is for nothing else: neither the
 operator nor a benchmark may run where such a Job may.
 */}}

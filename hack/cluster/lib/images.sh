@@ -6,6 +6,8 @@ PACKAGES=$CLONE/hack/image/packages
 # What the base image leaves out: it is for programs, not for readers.
 UNWANTED=(/usr/share/man/\* /usr/share/doc/\* /usr/share/locale/\* /usr/share/info/\* /usr/share/lintian/\*)
 
+SLIM=$CLONE/hack/image/slim
+
 package_list() { sed -E 's/#.*//' "$PACKAGES" | tr -s ' \n' '\n' | sed '/^$/d' | LC_ALL=C sort -u; }
 
 short_hash() { sha256sum | cut -c1-12; }
@@ -15,7 +17,7 @@ image_names() {
   PAUSE_IMAGE=storagebench.io/cluster/pause:$(short_hash <"$HERE/build/pause.c")
   COREDNS_IMAGE=storagebench.io/cluster/coredns:$COREDNS_VERSION
   MINIO_IMAGE=storagebench.io/cluster/minio:${MINIO_VERSION##*-}
-  BASE_HASH=$({ package_list; echo "${UNWANTED[*]}"; debian_codename; uname -m; } | short_hash)
+  BASE_HASH=$({ package_list; cat "$SLIM"; echo "${UNWANTED[*]}"; debian_codename; uname -m; } | short_hash)
   BASE_IMAGE=storagebench.io/base:$BASE_HASH
 }
 
@@ -86,7 +88,7 @@ base_image() (
   debian_sources >"$sources"
   # mmdebstrap unpacks in its working directory as another user: it needs /tmp.
   if ! SOURCE_DATE_EPOCH=0 mmdebstrap --variant=essential --mode=root --include="$(package_list | paste -sd,)" \
-    "${options[@]}" "$(debian_codename)" "$temporary/rootfs.tar" "$sources" >"$CACHE/logs/base-image.log" 2>&1 8>&- 9>&-; then
+    "${options[@]}" --customize-hook="'$SLIM' \"\$1\"" "$(debian_codename)" "$temporary/rootfs.tar" "$sources" >"$CACHE/logs/base-image.log" 2>&1 8>&- 9>&-; then
     rm -rf "$temporary"
     say "cluster: the base image does not build; the end of $CACHE/logs/base-image.log:"
     tail -n 15 "$CACHE/logs/base-image.log" >&2
@@ -137,59 +139,86 @@ import_system_images() {
   for ref in "${refs[@]}"; do import "$node" "$ref"; done
 }
 
-# project_image: builds the project's binaries, and imports the image where it
-# is not yet. The tag is a hash of the content: a changed binary is a new image.
+# project_image: builds the project's programs, and imports the images where they are not
+# yet. The tags are hashes of the content: a changed program is a new image.
 project_image() {
   # The list of packages may have changed since "up".
   if [ ! -e "$(image_file "$BASE_IMAGE")" ]; then
     base_image "[base]" || die "the base image does not build (see above)"
     base_image_file
   fi
-  project_layer || die "the project's binaries do not build (see above)"
+  project_layers || die "the project's programs do not build (see above)"
   project_import
 }
 
-# project_layer: the binaries, as a tar. They stay in the clone, so that the
-# linker has nothing to do when nothing changed. SOURCE is another checkout to build them of.
+# project_layers: the programs, as a tar for each image. They stay in the clone, so that the
+# linker has nothing to do when nothing changed. SOURCE is another checkout to build them of:
+# an older release, which had one image with both programs.
+project_layers() {
+  local work=$LOCAL/build
+  if [ -n "$SOURCE" ]; then
+    project_layer "$LOCAL/build-other" ./cmd/manager ./cmd/storagebench
+    return
+  fi
+  project_layer "$work/worker" ./cmd/storagebench || return 1
+  # The operator speaks TLS to object stores; the Dockerfile takes the same file of Debian's.
+  mkdir -p "$work/manager/root/etc/ssl/certs"
+  tar --extract --to-stdout --file "$CACHE/images/base-$BASE_HASH/rootfs.tar" ./etc/ssl/certs/ca-certificates.crt \
+    >"$work/manager/root/etc/ssl/certs/ca-certificates.crt" &&
+    project_layer "$work/manager" ./cmd/manager
+}
+
+# project_layer DIRECTORY PACKAGE...: writes DIRECTORY/layer.tar.
 project_layer() {
-  local work=$LOCAL/build${SOURCE:+-other}
-  mkdir -p "$work/root/usr/local/bin"
-  (cd "${SOURCE:-$CLONE}" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-X main.linkedVersion=$(hack/version)" -o "$work/root/usr/local/bin/" ./cmd/manager ./cmd/storagebench) 9>&- &&
-    layer "$work/root" "$work/layer.tar"
+  local work=$1
+  shift
+  (cd "${SOURCE:-$CLONE}" && "$CLONE/hack/build" "$work/root/usr/local/bin" "$@") 9>&- && layer "$work/root" "$work/layer.tar"
 }
 
 project_import() {
-  local work=$LOCAL/build${SOURCE:+-other} hash ref node jobs=() job begin
+  local begin ref
   begin=$(now)
-  hash=$({ sha256sum <"$work/layer.tar"; echo "$BASE_HASH"; } | short_hash)
-  ref=$IMAGE_NAME:$hash
+  if [ -n "$SOURCE" ]; then
+    project_import_one "$IMAGE_NAME" "$LOCAL/build-other" "$LOCAL/image-other" "$CACHE/images/base-$BASE_HASH/rootfs.tar"
+  else
+    project_import_one "$IMAGE_NAME" "$LOCAL/build/manager" "$LOCAL/image"
+    project_import_one "$IMAGE_NAME-worker" "$LOCAL/build/worker" "$LOCAL/worker-image" "$CACHE/images/base-$BASE_HASH/rootfs.tar"
+  fi
+  hand_over
+  say "        project images: $(cat "$LOCAL/image${SOURCE:+-other}") $([ -n "$SOURCE" ] || cat "$LOCAL/worker-image")($(($(now) - begin)) s)"
+}
+
+# project_import_one NAME DIRECTORY REFERENCE-FILE [BASE-LAYER]: makes an image of the
+# directory's layer, above the base if there is one, and imports it on every node.
+project_import_one() {
+  local name=$1 work=$2 base=${4:-} hash ref node jobs=() job
+  hash=$({ sha256sum <"$work/layer.tar"; [ -z "$base" ] || echo "$BASE_HASH"; } | short_hash)
+  ref=$name:$hash
   for node in "${NODES[@]}"; do
     if ! alive "containerd-$node"; then
       say "        $node is stopped; run \"cluster images\" again when it is back"
     elif ! has_image "$node" "$ref"; then
       # Thin: without the base layer, which the node already has.
       [ -e "$work/$hash.tar" ] || "$(program imagetool imagetool)" --ref "$ref" --thin --user 65532:65532 \
-        --layer "$CACHE/images/base-$BASE_HASH/rootfs.tar" --layer "$work/layer.tar" --output "$work/$hash.tar"
+        ${base:+--layer "$base"} --layer "$work/layer.tar" --output "$work/$hash.tar"
       {
-        import "$node" "$BASE_IMAGE"
+        [ -z "$base" ] || import "$node" "$BASE_IMAGE"
         import "$node" "$ref" "$work/$hash.tar"
-        drop_older_images "$node" "$ref"
+        drop_older_images "$node" "$name" "$ref"
       } &
       jobs+=($!)
     fi
   done
   for job in "${jobs[@]}"; do wait "$job" || fail; done
   rm -f "$work/$hash.tar"
-  echo "$ref" >"$LOCAL/image${SOURCE:+-other}"
-  hand_over
-  say "        project image: $ref ($(($(now) - begin)) s)"
+  echo "$ref" >"$3"
 }
 
-# drop_older_images NODE REF: except those that a container still uses.
+# drop_older_images NODE NAME REF: except those that a container still uses.
 drop_older_images() {
   local old
-  for old in $(ctr_node "$1" images ls -q | grep -E "^($IMAGE_NAME|${BASE_IMAGE%:*}):"); do
-    case $old in "$2" | "$BASE_IMAGE") continue ;; esac
+  for old in $(ctr_node "$1" images ls -q | grep -E "^($2|${BASE_IMAGE%:*}):"); do
+    case $old in "$3" | "$BASE_IMAGE") continue ;; esac
     ctr_node "$1" containers ls -q "image==$old" | grep -q . || ctr_node "$1" images rm "$old" >/dev/null
   done
 }

@@ -8,8 +8,8 @@ hack/cluster/cluster VERB: a real Kubernetes on this machine (docs/how-to/local-
   up               make the cluster, or find the one that runs; writes .cluster/kubeconfig
   down             remove it, and everything it made
   status           what runs, nodes, classes, object store
-  images           build the project's image again and import it; writes .cluster/image
-  images DIRECTORY the same of another checkout of the project; writes .cluster/image-other
+  images           build the project's images again and import them; writes .cluster/image, .cluster/worker-image
+  images DIRECTORY build one image with both programs of another checkout; writes .cluster/image-other
   assets           build kube-apiserver, etcd and kubectl for envtest; prints their directory
   tools NAME...    build kubectl, helm, crane, ctr, minio, kwok, …; prints their directory
   node-stop NODE   fail a node as a power cut does (--keep-pods: only kubelet and containerd)
@@ -83,7 +83,7 @@ create() {
   echo "$CLONE" >"$STATE/clone"
   echo "${#NODES[@]}" >"$STATE/nodes"
   # Compiled beside the start, which mostly waits.
-  project_layer >"$LOGS/project-build.log" 2>&1 &
+  project_layers >"$LOGS/project-build.log" 2>&1 &
   project=$!
   network_up
   pki_up
@@ -115,7 +115,7 @@ create() {
   touch "$STATE/complete"
   if ! wait "$project"; then
     cat "$LOGS/project-build.log" >&2
-    die "the cluster runs, but the project's binaries do not build (see above); fix them and run \"cluster images\""
+    die "the cluster runs, but the project's programs do not build (see above); fix them and run \"cluster images\""
   fi
   project_import
 }
@@ -260,10 +260,12 @@ verb_status() {
 
 verb_images() {
   if current; then
-    [ -n "${IMAGE:-}" ] || die "with CLUSTER=current set IMAGE to a reference that your cluster can pull, built from the Dockerfile at the root"
+    [ -n "${IMAGE:-}" ] && [ -n "${WORKER_IMAGE:-}" ] ||
+      die "with CLUSTER=current set IMAGE and WORKER_IMAGE to references that your cluster can pull, built from the Dockerfile at the root"
     mkdir -p "$LOCAL"
     echo "$IMAGE" >"$LOCAL/image"
-    echo "cluster-images: ok: $IMAGE"
+    echo "$WORKER_IMAGE" >"$LOCAL/worker-image"
+    echo "cluster-images: ok: $IMAGE $WORKER_IMAGE"
     return
   fi
   need_linux_root

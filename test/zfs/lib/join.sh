@@ -65,8 +65,8 @@ guest_render() {
   STATE=$IN_GUEST_STATE RUN=$IN_GUEST_RUN render "$HERE/config/$template" "$@"
 }
 
-# guest_image: gives the guest, if it has not got it yet, the image of the operator that
-# is installed, which is its workers', too. It travels on a disk: the file is written
+# guest_image: gives the guest, if it has not got it yet, the image of the workers of the
+# operator that is installed. It travels on a disk: the file is written
 # here, and read there past the guest's page cache.
 guest_image() {
   local ref work size
@@ -95,7 +95,7 @@ guest_image() {
     dd if=/dev/vde bs=1M count="$3" iflag=direct status=none | (ctr -n k8s.io images import - && cat >/dev/null)
     for old in $(ctr -n k8s.io images ls -q | grep "^$2:" | grep -vFx "$1"); do
       ctr -n k8s.io containers ls -q "image==$old" | grep -q . || ctr -n k8s.io images rm "$old"
-    done' import "$ref" "$IMAGE_NAME" $((size / 1024 / 1024 + 1)) >/dev/null || die "the guest could not import $ref"
+    done' import "$ref" "${ref%:*}" $((size / 1024 / 1024 + 1)) >/dev/null || die "the guest could not import $ref"
 }
 
 # export_image REF FILE: as another node has it.
@@ -103,9 +103,12 @@ export_image() {
   ctr_node "${NODES[0]}" images export "$2" "$1" || die "${NODES[0]} has no $1; run \"make deploy\""
 }
 
+# deployed_image: that of the workers, which the operator's arguments name. The operator itself
+# does not run in the guest.
 deployed_image() {
-  kubectl -n storagebench-system get deployment -l app.kubernetes.io/name=storagebench \
-    -o 'jsonpath={.items[*].spec.template.spec.containers[0].image}' --ignore-not-found
+  kubectl -n storagebench-system get deployment -l app.kubernetes.io/name=storagebench,app.kubernetes.io/component=manager \
+    -o 'jsonpath={range .items[*].spec.template.spec.containers[0].args[*]}{@}{"\n"}{end}' --ignore-not-found |
+    sed -n 's/^--worker-image=//p'
 }
 guest_has_image() { [ -n "$(in_guest 60 ctr -n k8s.io images ls -q "name==$1")" ]; }
 

@@ -8,7 +8,7 @@ test/zfs/guest VERB: a node with real ZFS for the local cluster (docs/how-to/zfs
   build            kernel, ZFS, root file system and images, kept in the cache
   up               boot it and join the cluster as node $GUEST_NODE; after "kill", with the same disks
   kill             a power cut
-  images           import the installed operator's image, after "make deploy"
+  images           import the image of the installed operator's workers, after "make deploy"
   exec COMMAND...  run a command in it as root, at most 300 s
   status           what runs
   down             remove it, its node and its disks
