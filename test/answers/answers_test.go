@@ -148,8 +148,8 @@ func TestFivePercentTakesLessThanHalfOfAFixedPlan(t *testing.T) {
 			Workloads: []v1alpha1.Workload{reads(seconds, nil)}, Trials: trials,
 		})
 		for _, row := range b.Status.Summary {
-			for _, m := range row.Metrics {
-				if m.Name == "read.iops" && m.Low != nil && m.High != nil {
+			for _, operation := range row.Operations {
+				if m := operation.IOPS; operation.Operation == "read" && m != nil && m.Low != nil && m.High != nil {
 					rate = m.Median.AsApproximateFloat64()
 					half = (m.High.AsApproximateFloat64() - m.Low.AsApproximateFloat64()) / 2 / rate
 				}
