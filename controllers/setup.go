@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -59,9 +60,13 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, v1alpha1.AddToScheme(scheme)
 }
 
-// watch starts the informers of the kinds that wake no controller.
+// watch starts the informers of the kinds that wake no controller, and of those that metrics are
+// computed from: a replica that does not lead starts no controller, and reports them all the same.
 func watch(ctx context.Context, mgr ctrl.Manager) error {
-	for _, kind := range []client.Object{&corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}} {
+	for _, kind := range []client.Object{
+		&corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{},
+		&v1alpha1.StorageBenchmark{}, &v1alpha1.StorageBenchmarkSchedule{}, &v1alpha1.NodeRestore{}, &v1alpha1.ResultStore{}, &coordinationv1.Lease{},
+	} {
 		if _, err := mgr.GetCache().GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
 			return err
 		}

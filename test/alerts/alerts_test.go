@@ -81,7 +81,7 @@ func program(t *testing.T, dir, name string, env []string, args ...string) (stop
 
 func eventually(t *testing.T, what string, check func() error) {
 	t.Helper()
-	deadline := time.Now().Add(2 * time.Minute)
+	deadline := time.Now().Add(4 * time.Minute)
 	for {
 		err := check()
 		if err == nil {
@@ -123,7 +123,7 @@ func shortened(t *testing.T) (text string, names []string) {
 		t.Fatal(err)
 	}
 	text = regexp.MustCompile(`for: \d+[mh]`).ReplaceAllString(string(rules), "for: 1s")
-	text = regexp.MustCompile(`\[\d+[mh]\]`).ReplaceAllString(text, "[15s]")
+	text = regexp.MustCompile(`\[\d+[mh]\]`).ReplaceAllString(text, "[40s]")
 	for _, found := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(text, -1) {
 		names = append(names, found[1])
 	}
@@ -147,10 +147,11 @@ func expressions(t *testing.T) map[string][]string {
 		t.Fatal(err)
 	}
 	out := map[string][]string{}
-	for _, p := range dashboard.Panels {
+	for i, p := range dashboard.Panels {
+		p.Title = fmt.Sprintf("%s (%d)", p.Title, i)
 		for _, target := range p.Targets {
 			expr := regexp.MustCompile(`\$(namespace|benchmark|job)\b`).ReplaceAllString(target.Expr, ".*")
-			out[p.Title] = append(out[p.Title], regexp.MustCompile(`\[\d+[mhd]\]`).ReplaceAllString(expr, "[15s]"))
+			out[p.Title] = append(out[p.Title], regexp.MustCompile(`\[\d+[mhd]\]`).ReplaceAllString(expr, "[40s]"))
 		}
 	}
 	return out
@@ -186,6 +187,10 @@ func start(t *testing.T) *laboratory {
 	for _, name := range []string{operatorNamespace, operatorNamespace + "-restore", "lab", "monitoring"} {
 		l.must(api.Create(t.Context(), namespaceNamed(name)))
 	}
+	l.must(api.Create(t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "storagebench-store"},
+		StringData: map[string]string{"accessKeyID": "a", "secretAccessKey": "b"},
+	}))
 	l.must(lead(t.Context(), api))
 	l.must(api.Create(t.Context(), &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "node-node-a", Labels: map[string]string{"app.kubernetes.io/managed-by": "storagebench"}},
@@ -242,7 +247,7 @@ func (l *laboratory) configure() {
 	rules, _ := shortened(l.t)
 	l.must(os.WriteFile(filepath.Join(l.dir, "rules.yaml"), []byte(rules), 0o600))
 	l.must(os.WriteFile(filepath.Join(l.dir, "alertmanager.yaml"), []byte("route: {receiver: none}\nreceivers: [{name: none}]\n"), 0o600))
-	l.must(os.WriteFile(filepath.Join(l.dir, "prometheus.yaml"), fmt.Appendf(nil, `global: {scrape_interval: 1s, evaluation_interval: 1s}
+	l.must(os.WriteFile(filepath.Join(l.dir, "prometheus.yaml"), fmt.Appendf(nil, `global: {scrape_interval: 5s, scrape_timeout: 5s, evaluation_interval: 2s}
 rule_files: [%[1]s/rules.yaml]
 alerting: {alertmanagers: [{static_configs: [{targets: [%[2]q]}]}]}
 scrape_configs:
