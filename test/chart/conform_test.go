@@ -131,7 +131,7 @@ func TestUpgradeWithTheValuesOfOlderReleases(t *testing.T) {
 			if *d.Spec.Replicas != 1 {
 				t.Errorf("%d replicas, and 0.2 had 1", *d.Spec.Replicas)
 			}
-			if got := d.Spec.Template.Spec.Containers[0].Args[0]; !strings.HasPrefix(got, "--worker-image=storagebench.io/storagebench:") {
+			if got := d.Spec.Template.Spec.Containers[0].Args[0]; !strings.HasPrefix(got, "--worker-image=storagebench.io/storagebench-worker:") {
 				t.Errorf("the workers' image: %s", got)
 			}
 			for _, object := range rendered {

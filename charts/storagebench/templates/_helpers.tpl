@@ -52,11 +52,6 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- $image }}
 {{- end }}
 
-{{/* The workers' image: the operator's, unless they have another. */}}
-{{- define "storagebench.workerImage" -}}
-{{- default (include "storagebench.image" .) .Values.worker.image }}
-{{- end }}
-
 {{/*
 The workers' image. A release before 0.3 has no workerImage in its values, and may have the
 whole reference in worker.image.
