@@ -70,7 +70,7 @@ func (r *Reconciler) start(ctx context.Context, p *pass) (done bool, err error) 
 	}
 	// The last run's comparisons do not belong to this one.
 	p.Status.Summary, p.Status.SummaryOmitted, p.Status.Headline, p.Status.Comparisons = nil, 0, "", nil
-	p.Status.Gates, p.Status.Answer, p.Status.Baseline, p.Status.Facts = nil, nil, nil, nil
+	p.Status.Gates, p.Status.Answer, p.Status.Baseline, p.Status.Facts, p.Status.Sweeps = nil, nil, nil, nil, nil
 	p.outcome = status.Underway(reason.Pending, fmt.Sprintf("run %s is recorded: %s of %s", run,
 		status.Count(p.Status.Run.TrialsPlanned, "trial"), status.Count(p.Status.Run.WorkersTotal, "worker")), staleRetry)
 	return true, nil

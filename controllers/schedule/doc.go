@@ -3,9 +3,9 @@
 //
 //	gather      the benchmarks of the schedule
 //	record      runs that have ended go into the status ([internal/history])
-//	prune       benchmarks over the limits, or over their time to live, are deleted, once the status has them
 //	timetable   the times ([internal/schedule]), or what is wrong with the spec
 //	start       the run that is due
+//	prune       benchmarks over the limits, or over their time to live, are deleted, once the status has them
 //
 // and at its end summarize writes conditions and status, once, and sends events.
 //

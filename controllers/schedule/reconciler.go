@@ -89,7 +89,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	p := &pass{StorageBenchmarkSchedule: s, before: s.DeepCopy(), now: r.Clock.Now()}
-	for _, step := range []func(context.Context, *pass) error{r.gather, r.record, r.prune, r.timetable, r.start} {
+	for _, step := range []func(context.Context, *pass) error{r.gather, r.record, r.timetable, r.start, r.prune} {
 		if err := step(ctx, p); apierrors.IsConflict(err) {
 			return ctrl.Result{RequeueAfter: conflictRetry}, nil
 		} else if err != nil {
@@ -166,6 +166,10 @@ func (r *Reconciler) prune(ctx context.Context, p *pass) error {
 	for i := len(p.benchmarks) - 1; i >= 0; i-- { // the youngest first
 		b := &p.benchmarks[i]
 		if !history.Ended(b) || !b.DeletionTimestamp.IsZero() || !recorded(&p.before.Status, b) {
+			continue
+		}
+		// Without a ResultStore, what the next run is compared with goes with its benchmark.
+		if q := p.Status.LatestQualified; q != nil && q.Benchmark == b.Name && b.Spec.Baseline != nil && b.Status.Run.StatusOnly {
 			continue
 		}
 		outcome := history.Outcome(b)

@@ -284,6 +284,9 @@ func TestAClockThatWentBackDoesNotWedge(t *testing.T) {
 	if !w.said("ClockWentBack") || s.Status.LastScheduleTime.After(w.clock.Now()) {
 		t.Errorf("events %v, last %v", w.events, s.Status.LastScheduleTime)
 	}
+	if at := s.Status.Runs[0].ScheduledAt; at.After(w.clock.Now()) {
+		t.Errorf("a run of %v is recorded, and every one before would look recorded too", at)
+	}
 	w.pass(3 * time.Minute)
 	if got := w.benchmarks(); len(got) != 2 {
 		t.Errorf("benchmarks %v", got)
@@ -393,7 +396,8 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		"always quiet": {func(s *v1alpha1.StorageBenchmarkSchedule) {
 			s.Spec.QuietWindows = []v1alpha1.QuietWindow{{From: "00:00", To: "24:00"}}
 		}, nil, reason.InvalidSchedule, []string{"spec.quietWindows"}},
-		"a quota": {asIs, forbidden, reason.RunRejected, []string{"spec.template", "exceeded quota"}},
+		"a webhook that is down": {asIs, apierrors.NewInternalError(errors.New("failed calling webhook")), reason.RunRejected, []string{"spec.template", "failed calling webhook"}},
+		"a quota":                {asIs, forbidden, reason.RunRejected, []string{"spec.template", "exceeded quota"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, c.change)
@@ -426,5 +430,68 @@ func TestAPassThatCouldNotWriteItsStatusIsMadeGood(t *testing.T) {
 	s = w.pass(32 * time.Second)
 	if got := w.benchmarks(); len(got) != 1 || s.Status.LastScheduleTime == nil || len(s.Status.Active) != 0 || s.Status.Succeeded != 1 {
 		t.Errorf("benchmarks %v, status %+v", got, s.Status)
+	}
+}
+
+// The next pass must neither replace the run that the last one made, nor wait for it.
+func TestARunWhoseTimeWasNotWrittenDownIsNotReplaced(t *testing.T) {
+	for _, policy := range []v1alpha1.ConcurrencyPolicy{v1alpha1.ReplaceConcurrent, v1alpha1.ForbidConcurrent} {
+		w := newWorld(t, func(s *v1alpha1.StorageBenchmarkSchedule) { s.Spec.ConcurrencyPolicy = policy })
+		w.pass(30 * time.Second)
+		s := w.pass(31 * time.Second)
+		s.Status.LastScheduleTime = nil
+		if err := w.c.Status().Update(w.ctx, s); err != nil {
+			t.Fatal(err)
+		}
+		s = w.pass(32 * time.Second)
+		if got := w.benchmarks(); len(got) != 1 || s.Status.LastScheduleTime == nil || w.said("RunReplaced") || w.said("RunActive") {
+			t.Errorf("%s: benchmarks %v, last %v, events %v", policy, got, s.Status.LastScheduleTime, w.events)
+		}
+	}
+}
+
+func TestWhatIsComparedWithIsKeptWhereTheOperatorHasTheResults(t *testing.T) {
+	w := newWorld(t, func(s *v1alpha1.StorageBenchmarkSchedule) {
+		s.Spec.SuccessfulHistoryLimit = new(int32(1))
+		s.Spec.Template.Spec.Baseline = &v1alpha1.Baseline{}
+	})
+	for n := 1; n <= 4; n++ {
+		w.pass(time.Duration(n)*time.Minute - 30*time.Second)
+		w.end(n, true, 1000)
+		w.statusOnly(n, n == 1)
+		w.pass(time.Duration(n)*time.Minute - 20*time.Second)
+	}
+	if diff := cmp.Diff([]string{named(1), named(4)}, w.benchmarks()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// statusOnly says that a run has no ResultStore, and whether later ones may be compared with it.
+func (w *world) statusOnly(n int, qualified bool) {
+	w.t.Helper()
+	b := &v1alpha1.StorageBenchmark{}
+	if err := w.c.Get(w.ctx, types.NamespacedName{Namespace: "lab", Name: named(n)}, b); err != nil {
+		w.t.Fatal(err)
+	}
+	b.Status.Run.StatusOnly = true
+	if !qualified {
+		b.Status.LatestQualified = ""
+	}
+	if err := w.c.Status().Update(w.ctx, b); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestNobodyMissesWhatWasSuspended(t *testing.T) {
+	w := newWorld(t, func(s *v1alpha1.StorageBenchmarkSchedule) {
+		s.Spec.Suspend, s.Spec.StartingDeadlineSeconds = true, new(int64(10))
+	})
+	s := w.pass(10 * time.Minute)
+	s.Spec.Suspend = false
+	if err := w.c.Update(w.ctx, s); err != nil {
+		t.Fatal(err)
+	}
+	if s = w.pass(10*time.Minute + 15*time.Second); s.Status.Missed != 0 {
+		t.Errorf("%d missed", s.Status.Missed)
 	}
 }

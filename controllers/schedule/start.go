@@ -81,6 +81,12 @@ func (p *pass) correctTimes() {
 			*at = stamp(p.now)
 		}
 	}
+	// What is recorded with a time to come would make every run until then look recorded.
+	for i := range p.Status.Runs {
+		if at := &p.Status.Runs[i].ScheduledAt; at.After(p.now) {
+			*at = *stamp(p.now)
+		}
+	}
 }
 
 // since is the time after which times of the schedule have no run yet.
@@ -103,11 +109,18 @@ func (r *Reconciler) due(ctx context.Context, p *pass, due schedule.Due) error {
 		p.tooMany(due)
 		p.warn("MissSchedule", fmt.Sprintf("missed %s: it is later than spec.startingDeadlineSeconds (%d) allows", due.Time.UTC().Format(time.RFC3339), *deadline))
 		p.Status.LastMissedTime = stamp(due.Time)
-		p.Status.Missed += int64(due.Count)
+		if !meta.IsStatusConditionTrue(p.before.Status.Conditions, v1alpha1.ConditionSuspended) { // nobody missed what was suspended
+			p.Status.Missed += int64(due.Count)
+		}
 		return nil
 	}
 	if p.times.Quiet(p.now) {
 		p.lookAgain(p.times.QuietUntil(p.now))
+		return nil
+	}
+	// An earlier pass has made it, and did not get to write that down.
+	if name := nameOf(p.Name, due.Time); slices.ContainsFunc(p.benchmarks, func(b v1alpha1.StorageBenchmark) bool { return b.Name == name }) {
+		p.Status.LastScheduleTime = stamp(due.Time)
 		return nil
 	}
 	active := p.active()
@@ -174,7 +187,8 @@ func (r *Reconciler) create(ctx context.Context, p *pass, due schedule.Due) erro
 		if !slices.ContainsFunc(p.benchmarks, func(known v1alpha1.StorageBenchmark) bool { return known.UID == b.UID }) {
 			p.benchmarks = append(p.benchmarks, *b)
 		}
-	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err),
+		apierrors.IsInternalError(err), apierrors.IsRequestEntityTooLargeError(err): // a webhook that does not answer
 		p.reject(fmt.Sprintf("spec.template: the API server refused the benchmark: %v", err))
 		return nil
 	case err != nil:
@@ -193,13 +207,18 @@ func (p *pass) reject(message string) {
 	p.lookAgain(p.now.Add(rejectedRetry))
 }
 
+// nameOf is the name of the benchmark of a time.
+func nameOf(schedule string, at time.Time) string {
+	return fmt.Sprintf("%s-%d", schedule, at.Unix()/60)
+}
+
 // benchmarkOf is the benchmark of a time. Its schedule deletes it when its time to live is over, after
 // the run is recorded.
 func benchmarkOf(s *v1alpha1.StorageBenchmarkSchedule, qualified *v1alpha1.RunReference, at time.Time) *v1alpha1.StorageBenchmark {
 	template := s.Spec.Template.DeepCopy()
 	b := &v1alpha1.StorageBenchmark{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: s.Namespace, Name: fmt.Sprintf("%s-%d", s.Name, at.Unix()/60),
+			Namespace: s.Namespace, Name: nameOf(s.Name, at),
 			Labels: map[string]string{v1alpha1.LabelSchedule: s.Name}, Annotations: map[string]string{v1alpha1.AnnotationScheduledAt: at.UTC().Format(time.RFC3339)},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind("StorageBenchmarkSchedule"))},
 		},

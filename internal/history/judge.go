@@ -152,7 +152,8 @@ func change(s *v1alpha1.StorageBenchmarkScheduleStatus, series v1alpha1.Series, 
 func measuredLast(s *v1alpha1.StorageBenchmarkScheduleStatus, series v1alpha1.Series) bool {
 	for i := len(s.Runs) - 1; i >= 0; i-- {
 		if s.Runs[i].Outcome == v1alpha1.RunComplete {
-			return series.Points[len(series.Points)-1].Run == s.Runs[i].Benchmark
+			// Points are in the order in which runs ended.
+			return slices.ContainsFunc(series.Points, func(p v1alpha1.Point) bool { return p.Run == s.Runs[i].Benchmark })
 		}
 	}
 	return false

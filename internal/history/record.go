@@ -70,7 +70,9 @@ func Record(s *v1alpha1.StorageBenchmarkScheduleStatus, b *v1alpha1.StorageBench
 		add(s, b.Name, points)
 	}
 	s.LastRun = last
+	// In the order of their times, as what was dropped is told by them: runs may end in another.
 	s.Runs = append(s.Runs, run)
+	slices.SortStableFunc(s.Runs, func(a, b v1alpha1.ScheduledRun) int { return a.ScheduledAt.Compare(b.ScheduledAt.Time) })
 	if n := len(s.Runs) - MaxRuns; n > 0 {
 		s.Runs = slices.Delete(s.Runs, 0, n)
 	}

@@ -4,6 +4,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/verdict"
 )
 
 // search runs a search against storage and returns its answer and its probes. It decides from the probes
@@ -131,5 +135,18 @@ func TestRatesOutsideTheRangeAreNotProbes(t *testing.T) {
 	s := Search{From: 100, To: 1000, Probes: 20}
 	if a := s.Decide([]Probe{{Rate: 5, Over: true}, {Rate: 50000}}); a.Next != 100 {
 		t.Errorf("%+v", a)
+	}
+}
+
+// Nothing is known of a promise from a probe that did not measure it: the storage is not accused.
+func TestAProbeWithoutTheMetricSaysNothing(t *testing.T) {
+	k := trial.Knee{Metric: "sync.latency.p99", Limit: 0.01}
+	trials := []*result.TrialSummary{
+		{Trial: trial.Trial{Rate: 100}, Outcome: result.Measured, Metrics: result.Metrics{"read.latency.p99": {Value: 1}}},
+		{Trial: trial.Trial{Rate: 200}, Outcome: result.Measured, Verdicts: []result.Verdict{{Name: verdict.Overloaded}}},
+		{Trial: trial.Trial{Rate: 300}, Outcome: result.Failed},
+	}
+	if got := Of(k, trials); len(got) != 1 || got[0].Rate != 200 || !got[0].Over {
+		t.Errorf("probes %+v, want that of 200 per second, which was overloaded", got)
 	}
 }

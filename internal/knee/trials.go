@@ -14,8 +14,8 @@ func For(k trial.Knee) Search { return Search{From: k.From, To: k.To, Probes: k.
 // disturbing are the verdicts that say that something else than the storage may have made a probe slow.
 var disturbing = []string{verdict.NoisyNeighbour, verdict.BackgroundIO, verdict.CPUBound, verdict.CPUThrottled, verdict.RunnerDisturbs}
 
-// Of are the probes that trials are, in their order. A trial that failed is none. A latency that is missing
-// is as good as one that is too high.
+// Of are the probes that trials are, in their order. A trial that failed is none, nor is one that
+// did not measure the metric, unless it was overloaded: nothing is known of the promise then.
 func Of(k trial.Knee, trials []*result.TrialSummary) []Probe {
 	var out []Probe
 	for _, t := range trials {
@@ -32,7 +32,10 @@ func Of(k trial.Knee, trials []*result.TrialSummary) []Probe {
 			}
 			p.Disturbed = p.Disturbed || slices.Contains(disturbing, v.Name)
 		}
-		p.Over = p.Over || p.Ratio > 1 || p.Ratio == 0
+		if !p.Over && p.Ratio == 0 {
+			continue
+		}
+		p.Over = p.Over || p.Ratio > 1
 		out = append(out, p)
 	}
 	return out

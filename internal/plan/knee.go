@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,8 @@ func kneeOf(field string, w v1alpha1.Workload, sweep *v1alpha1.Sweep) ([]point, 
 		return nil, invalid(field, "the workload has no open loop, whose rate could be searched for", "use fio or filesync")
 	case !strings.Contains(slo.Metric, ".latency."):
 		return nil, invalid(field+".metric", fmt.Sprintf("%.70q is not a latency", slo.Metric), "for example read.latency.p99")
+	case !isMeasured(slo.Metric):
+		return nil, invalid(field+".metric", fmt.Sprintf("%.70q is no latency that is measured", slo.Metric), "use p50, p95, p99, p99.9, p99.99, mean or max of it")
 	case err != nil:
 		return nil, invalid(field+".below", fmt.Sprintf("%.70q: %v", slo.Below.Text, err), "write it as a time with its unit, for example 2ms")
 	case slo.Rate.From < 1 || slo.Rate.To <= slo.Rate.From:
@@ -49,6 +52,14 @@ func kneeOf(field string, w v1alpha1.Workload, sweep *v1alpha1.Sweep) ([]point, 
 		out = append(out, p)
 	}
 	return out, nil
+}
+
+// isMeasured reports whether a latency is one of those that trials have. Others, such as p90, may be
+// asked of documents, but a probe without the metric says nothing.
+func isMeasured(latency string) bool {
+	return slices.ContainsFunc(quantities, func(q string) bool {
+		return strings.HasPrefix(q, "latency.") && strings.HasSuffix(latency, "."+q)
+	})
 }
 
 // checkKnees refuses what cannot be asked of a workload whose trials have different rates.

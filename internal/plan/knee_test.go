@@ -53,6 +53,7 @@ func TestWhatIsWrongWithASearchNamesItsField(t *testing.T) {
 		"a limit without unit":   {func(s *v1alpha1.SLO) { s.Below = v1alpha1.Text("2") }, "slo.below"},
 		"a rate as the metric":   {func(s *v1alpha1.SLO) { s.Metric = "read.iops" }, "slo.metric"},
 		"an unknown latency":     {func(s *v1alpha1.SLO) { s.Metric = "reed.latency.p99" }, "slo.metric"},
+		"one that trials lack":   {func(s *v1alpha1.SLO) { s.Metric = "read.latency.p90" }, "slo.metric"},
 		"a range backwards":      {func(s *v1alpha1.SLO) { s.Rate.To = 50 }, "slo.rate"},
 		"too few probes":         {func(s *v1alpha1.SLO) { s.Probes = 2 }, "slo.probes"},
 		"more than a worker has": {func(s *v1alpha1.SLO) { s.Probes = 61 }, "slo.probes"},

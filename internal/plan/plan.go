@@ -183,6 +183,9 @@ func buildTarget(t v1alpha1.Target, mode trial.Mode) (trial.Target, error) {
 	return out, nil
 }
 
+// maxConfigs bounds the settings of a plan's workloads, in bytes: the plan must fit into a ConfigMap.
+const maxConfigs = 640 << 10
+
 // workloads fills in the workloads, each at every point of its sweep.
 func (in Input) workloads(p *trial.Plan) error {
 	spec := in.Benchmark.Spec
@@ -190,6 +193,7 @@ func (in Input) workloads(p *trial.Plan) error {
 		return err
 	}
 	all := make([][]point, len(spec.Workloads))
+	size := 0
 	for i, w := range spec.Workloads {
 		points, err := pointsOf(w)
 		if err != nil {
@@ -204,6 +208,13 @@ func (in Input) workloads(p *trial.Plan) error {
 				p.Workloads = p.Workloads[:n-1] // both ends of a search are checked, and it begins with the lower
 			}
 			p.Workloads = append(p.Workloads, workload)
+			if size += len(workload.Config); size > maxConfigs {
+				return &trial.Failure{
+					Class: reason.LimitExceeded, Field: "spec.workloads[" + w.Name + "].sweep",
+					Message: fmt.Sprintf("the settings of all workloads are more than %d KiB, as each point of a sweep has all of its workload's", maxConfigs>>10),
+					Remedy:  "sweep fewer values, shorten the job file, or split the benchmark",
+				}
+			}
 		}
 		all[i] = points
 	}

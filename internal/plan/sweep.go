@@ -80,7 +80,7 @@ func pointsOf(w v1alpha1.Workload) ([]point, error) {
 			p.workload.Name = pointName(w.Name, settings)
 		}
 		if slices.ContainsFunc(out, func(other point) bool { return other.workload.Name == p.workload.Name }) {
-			p.workload.Name += "-" + Hash(fmt.Sprint(settings)) // 4K and 4k
+			p.workload.Name = shorten(p.workload.Name, maxSweptName-9) + "-" + Hash(fmt.Sprint(settings)) // 4K and 4k
 		}
 		out = append(out, p)
 	}
@@ -193,19 +193,24 @@ func set(w *v1alpha1.Workload, s setting) *trial.Failure {
 	}
 	engine := slices.Collect(maps.Keys(fields))[0]
 	err = errors.New("it is not one value")
-	if !slices.Contains(notSwept, s.parameter) {
+	if !isOneOf(notSwept, s.parameter) {
 		err = setField(w, engine, fields[engine], s)
 	}
 	switch {
 	case err == nil:
 		return nil
-	case engine == "fio" && (!isField(err) || slices.Contains(notSwept, s.parameter)):
+	case engine == "fio" && (!isField(err) || isOneOf(notSwept, s.parameter)):
 		return setOption(w.Fio, s)
 	case !isField(err):
 		return failure(fmt.Sprintf("%s has no field %q", engine, s.parameter), "docs/reference/api.md lists its fields")
 	default:
 		return failure(fmt.Sprintf("%q is not a value of %s: %v", s.value, s.parameter, err), "docs/reference/api.md describes the field")
 	}
+}
+
+// isOneOf reports whether a parameter is in a list, in any case, as JSON takes it.
+func isOneOf(names []string, parameter string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, parameter) })
 }
 
 // isField reports whether an error of setField is about the value of a field that there is.
@@ -224,6 +229,12 @@ func setField(w *v1alpha1.Workload, engine string, config json.RawMessage, s set
 		var fields map[string]json.RawMessage
 		if err = json.Unmarshal(config, &fields); err != nil {
 			return err
+		}
+		// JSON takes a name in any case, and of two the last: the value would have no effect.
+		for name := range fields {
+			if name != s.parameter && strings.EqualFold(name, s.parameter) {
+				return fmt.Errorf("unknown field %q: it is %q", s.parameter, name)
+			}
 		}
 		fields[s.parameter] = value
 		var encoded []byte
@@ -302,6 +313,9 @@ func Variants(spec v1alpha1.StorageBenchmarkSpec) []v1alpha1.Variant {
 			v.Tunables = append(v.Tunables, v1alpha1.Tunable{Name: s.parameter, Value: v1alpha1.Text(s.value)})
 		}
 		v.Name = shorten(strings.Join(names, "-"), 40)
+		if slices.ContainsFunc(out, func(o v1alpha1.Variant) bool { return o.Name == v.Name }) {
+			v.Name = shorten(v.Name, 31) + "-" + Hash(fmt.Sprint(settings)) // -1 and 1
+		}
 		out = append(out, v)
 	}
 	return out

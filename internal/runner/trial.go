@@ -99,11 +99,12 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 	return d, more, err
 }
 
-// measuredBefore returns what the trials before t of the same workload and variant measured.
+// measuredBefore returns what the trials before t of the same workload and variant measured. The probes
+// of a search are compared at the same rate only: how much a sync costs depends on the rate.
 func (w *worker) measuredBefore(t trial.Trial) []result.Metrics {
 	var out []result.Metrics
 	for _, other := range w.summary.Trials {
-		if other.Outcome == result.Measured && other.Cell() == t.Cell() {
+		if other.Outcome == result.Measured && other.Cell() == t.Cell() && other.Rate == t.Rate {
 			out = append(out, other.Metrics)
 		}
 	}

@@ -42,6 +42,8 @@ func (w *worker) openTuning(ctx context.Context) (t *tuning, err error) {
 	}
 	host := w.Host
 	host.System = w.System
+	// Layers that are read around a trial have the disks of a pool, as those of the target have.
+	w.System.Pool = func(pool string) (string, error) { return host.PoolStatus(ctx, pool) }
 	j, err := journal.Open(journal.Options{Dir: w.Journal, Host: host, Hook: w.Hook})
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"storagebench.io/storagebench/internal/knee"
 	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
@@ -27,9 +28,27 @@ func (f *Fold) answer(s result.Summary) *result.Answer {
 		}
 	}
 	if len(s.Rows) == 0 {
-		a.Answer, a.Sentence = result.Inconclusive, "no trial was measured"
+		a.Answer, a.Sentence = answerOfSearches(s)
 	}
 	return a
+}
+
+// answerOfSearches is the answer of a run without rows: its trials, if it has any, were probes.
+func answerOfSearches(s result.Summary) (answer, sentence string) {
+	probes := 0
+	answer = result.JustMeasured
+	for _, sweep := range s.Sweeps {
+		if k := sweep.Knee; k != nil && k.Probes > 0 {
+			probes += k.Probes
+			if !slices.Contains([]string{string(knee.Found), string(knee.BelowRange), string(knee.AboveRange)}, k.Outcome) {
+				answer = result.Inconclusive
+			}
+		}
+	}
+	if probes == 0 {
+		return result.Inconclusive, "no trial was measured"
+	}
+	return answer, report.Headline(s)
 }
 
 // answerOfGates: one that is missed decides, and all must be met.

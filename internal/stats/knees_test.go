@@ -19,13 +19,14 @@ func TestASearchHasAnAnswerAndNoRow(t *testing.T) {
 		limit int64
 		rates []int64
 		says  string
+		is    string
 		lower int64
 		upper int64
 	}{
-		"found":      {500, []int64{100, 1000, 1000, 490, 510, 490, 510}, "read p99 at most 2ms up to 490 per second; at 510 it is not (7 probes)", 490, 510},
-		"below":      {50, []int64{100, 100}, "the highest that keeps it is below", 0, 100},
-		"above":      {5000, []int64{100, 1000, 1000}, "at 1000 per second, the highest rate: the storage may do more", 1000, 0},
-		"unfinished": {500, []int64{100, 1000, 490}, "from 490 to 1000 per second (3 probes); raise slo.probes", 490, 1000},
+		"found":      {500, []int64{100, 1000, 1000, 490, 510, 490, 510}, "read p99 at most 2ms up to 490 per second; at 510 it is not (7 probes)", result.JustMeasured, 490, 510},
+		"below":      {50, []int64{100, 100}, "the highest that keeps it is below", result.JustMeasured, 0, 100},
+		"above":      {5000, []int64{100, 1000, 1000}, "at 1000 per second, the highest rate: the storage may do more", result.JustMeasured, 1000, 0},
+		"unfinished": {500, []int64{100, 1000, 490}, "from 490 to 1000 per second (3 probes); raise slo.probes", result.Inconclusive, 490, 1000},
 	} {
 		w := result.WorkerSummary{Worker: p.Workers[0], Environment: &result.Environment{}}
 		for i, rate := range c.rates {
@@ -43,6 +44,9 @@ func TestASearchHasAnAnswerAndNoRow(t *testing.T) {
 			t.Fatalf("%s: %d rows, %d sweeps", name, len(s.Rows), len(s.Sweeps))
 		}
 		got := s.Sweeps[0]
+		if s.Answer == nil || s.Answer.Answer != c.is || !strings.Contains(s.Answer.Sentence, c.says) {
+			t.Errorf("%s: the run's answer is %+v", name, s.Answer)
+		}
 		if got.Knee.Lower != c.lower || got.Knee.Upper != c.upper || !strings.Contains(got.Sentence, c.says) {
 			t.Errorf("%s: %+v: %s", name, *got.Knee, got.Sentence)
 		}

@@ -208,17 +208,24 @@ func (c *curve) sentence() string {
 		text += ", p99 " + report.Seconds(best.Latency.Median)
 	}
 	var tied []string
-	invalid := 0
+	invalid, unmeasured := 0, 0
 	for _, p := range c.Points {
 		if p.Tied {
 			tied = append(tied, report.Setting(c.Sweep, p))
 		}
-		if len(p.InvalidatedBy) > 0 {
+		switch {
+		case len(p.InvalidatedBy) > 0:
 			invalid++
+		case p.Estimate == nil:
+			unmeasured++
 		}
 	}
 	switch {
 	case len(c.Points) == 1:
+	case len(tied) == 0 && invalid+unmeasured == len(c.Points)-1:
+		text += "; no other setting has a number to compare it with"
+	case len(tied) == 0 && invalid+unmeasured > 0:
+		text += "; the others that count are worse"
 	case len(tied) == 0:
 		text += "; every other setting is worse"
 	case c.worker == nil:
@@ -228,6 +235,9 @@ func (c *curve) sentence() string {
 		if units := SweepUnits(len(c.Points)); best.N < units {
 			text += fmt.Sprintf(" (%d settings need %d trials each to be told apart)", len(c.Points), units)
 		}
+	}
+	if unmeasured > 0 {
+		text += fmt.Sprintf("; of %d settings %d were not measured", len(c.Points), unmeasured)
 	}
 	if invalid > 0 {
 		text += fmt.Sprintf("; of %d settings %d have numbers that do not count", len(c.Points), invalid)

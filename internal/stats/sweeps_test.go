@@ -51,7 +51,8 @@ func TestTheBestPointAndThoseThatCannotBeToldFromIt(t *testing.T) {
 		"two are alike":                 {8, 0.05, map[string]float64{"1": 100, "4": 900, "16": 905}, nil, "16", []string{"4"}, "cannot be told from it: iodepth=4"},
 		"too few trials":                {3, 0.01, map[string]float64{"1": 100, "4": 300, "16": 900}, nil, "16", []string{"1", "4"}, "3 settings need 7 trials each"},
 		"an invalid one is not best":    {8, 0.01, map[string]float64{"1": 100, "4": 300, "16": 900}, map[string]result.Verdict{"16": {Name: "FromMemory", Effect: result.Invalidates}}, "4", nil, "of 3 settings 1 have numbers that do not count"},
-		"a failed one is not there":     {8, 0.01, map[string]float64{"1": 100, "4": 300}, nil, "4", nil, "every other setting is worse"},
+		"a failed one is not there":     {8, 0.01, map[string]float64{"1": 100, "4": 300}, nil, "4", nil, "the others that count are worse; of 3 settings 1 were not measured"},
+		"only one was measured":         {8, 0.01, map[string]float64{"4": 300}, nil, "4", nil, "no other setting has a number to compare it with; of 3 settings 2 were not measured"},
 		"nothing stands, so none is it": {8, 0.01, map[string]float64{}, nil, "", nil, "no point of w has a number that stands"},
 	} {
 		t.Run(name, func(t *testing.T) {

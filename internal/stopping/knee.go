@@ -1,6 +1,8 @@
 package stopping
 
 import (
+	"math"
+
 	"storagebench.io/storagebench/internal/knee"
 	"storagebench.io/storagebench/internal/result"
 )
@@ -14,6 +16,7 @@ func (g *group) search() {
 		}
 	}
 	g.measured = len(done)
+	g.narrower = math.Inf(1) // nothing is known before a search has ended
 	if len(g.failed) > 0 {
 		g.next = nil
 		return

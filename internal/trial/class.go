@@ -63,7 +63,7 @@ func NewClassIdentity(c ClassIdentity) *ClassIdentity {
 // stores that more people can read than StorageClasses.
 func namesSecret(parameter string) bool {
 	name := strings.ToLower(parameter)
-	return slices.ContainsFunc([]string{"secret", "password", "token", "credential", "userkey"}, func(part string) bool {
+	return slices.ContainsFunc([]string{"secret", "passw", "passphrase", "token", "credential", "userkey", "accesskey", "apikey", "privatekey", "encryptionkey"}, func(part string) bool {
 		return strings.Contains(name, part)
 	})
 }

@@ -81,6 +81,21 @@ func sizeRequests(t *testing.T) map[string]request {
 	}
 }
 
+// A sweep is two levels deeper than other fields of a workload.
+func TestSweepsAreAdmittedUpToASize(t *testing.T) {
+	values := `["` + strings.Repeat("1", 30) + `", "` + strings.Repeat("2", 30) + `"]`
+	for name, workload := range map[string]string{
+		"over values": anyRead + `, "sweep": {"over": [{"parameter": "iodepth", "values": [1, 4, "16"]}, {"parameter": "bs", "values": ["4k", "64k"]}]}`,
+		"over ranges": anyRead + `, "sweep": {"over": [{"parameter": "iodepth", "range": {"from": 1, "to": 16, "factor": 2}}]}`,
+		"long values": anyRead + `, "sweep": {"over": [{"parameter": "bs", "values": ` + values + `}]}`,
+		"a search":    anyRead + `, "sweep": {"slo": {"metric": "read.latency.p99", "below": "2ms", "rate": {"from": 100, "to": 5000}}}`,
+	} {
+		if err := create(tenantUser, document(t, "swept", workload, nil), "").do(t.Context(), as[tenantUser]); err != nil {
+			t.Errorf("%s: %.500v", name, err)
+		}
+	}
+}
+
 // The schema alone, without any policy, bounds these.
 func TestSchemaBoundsJobFilesAndPlacement(t *testing.T) {
 	jobs := func(n, size int) func(*unstructured.Unstructured) {
