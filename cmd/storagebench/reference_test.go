@@ -37,7 +37,7 @@ func TestEveryCommandHasHelpWithExamplesAndExitCodes(t *testing.T) {
 func TestExamplesUseFlagsThatExist(t *testing.T) {
 	checked := 0
 	for _, c := range visible(newCommand()) {
-		for _, line := range strings.Split(c.Example, "\n") {
+		for line := range strings.SplitSeq(c.Example, "\n") {
 			for _, args := range callsOf(line) {
 				checked++
 				target, rest, err := newCommand().Find(args)

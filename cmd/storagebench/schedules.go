@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -138,13 +139,7 @@ func printChanges(w io.Writer, changes []v1alpha1.Change) error {
 		if c.Variant != "" {
 			workload += "." + c.Variant
 		}
-		also := ""
-		for i, d := range c.Differences {
-			if i > 0 {
-				also += "; "
-			}
-			also += d
-		}
+		also := strings.Join(c.Differences, "; ")
 		present := "yes"
 		switch {
 		case !c.Present:

@@ -31,7 +31,7 @@ func (r *Reconciler) timetable(_ context.Context, p *pass) error {
 	zone, err := time.LoadLocation(p.Spec.TimeZone) // "" is UTC
 	if err != nil {
 		p.obstacle = &obstacle{reason.InvalidSchedule, fmt.Sprintf("spec.timeZone: there is no time zone %q; write a name of the IANA database, such as Europe/Berlin", p.Spec.TimeZone)}
-		return nil
+		return nil //nolint:nilerr // it is the spec's fault, and said there
 	}
 	spec := schedule.Spec{Cron: p.Spec.Schedule, Zone: zone}
 	if p.Spec.Jitter != nil {
@@ -46,7 +46,7 @@ func (r *Reconciler) timetable(_ context.Context, p *pass) error {
 	}
 	if err != nil {
 		p.obstacle = &obstacle{reason.InvalidSchedule, err.Error()}
-		return nil
+		return nil //nolint:nilerr // the same
 	}
 	p.times = times
 	return nil

@@ -88,7 +88,7 @@ func TestRegressed(t *testing.T) {
 			b.Status.Summary[0].Node = "b"
 		}
 	}
-	invalid := func(n int, b *v1alpha1.StorageBenchmark) {
+	invalid := func(_ int, b *v1alpha1.StorageBenchmark) {
 		b.Status.Summary[0].Verdicts = []v1alpha1.VerdictSummary{{Name: "FromMemory", Effect: "Invalidates", Trials: 6}}
 	}
 	failed := func(n int, b *v1alpha1.StorageBenchmark) {

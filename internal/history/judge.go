@@ -150,10 +150,10 @@ func change(s *v1alpha1.StorageBenchmarkScheduleStatus, series v1alpha1.Series, 
 
 // measuredLast reports whether the last complete run has measured a series.
 func measuredLast(s *v1alpha1.StorageBenchmarkScheduleStatus, series v1alpha1.Series) bool {
-	for i := len(s.Runs) - 1; i >= 0; i-- {
-		if s.Runs[i].Outcome == v1alpha1.RunComplete {
+	for _, run := range slices.Backward(s.Runs) {
+		if run.Outcome == v1alpha1.RunComplete {
 			// Points are in the order in which runs ended.
-			return slices.ContainsFunc(series.Points, func(p v1alpha1.Point) bool { return p.Run == s.Runs[i].Benchmark })
+			return slices.ContainsFunc(series.Points, func(p v1alpha1.Point) bool { return p.Run == run.Benchmark })
 		}
 	}
 	return false

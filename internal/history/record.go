@@ -45,7 +45,7 @@ func Record(s *v1alpha1.StorageBenchmarkScheduleStatus, b *v1alpha1.StorageBench
 	run := v1alpha1.ScheduledRun{Benchmark: b.Name, ScheduledAt: scheduled, Outcome: Outcome(b)}
 	last := &v1alpha1.LastRun{Benchmark: b.Name, Outcome: run.Outcome, Headline: b.Status.Headline, FinishedAt: b.Status.Run.FinishedAt}
 	if b.Status.Answer != nil {
-		last.Answer = string(b.Status.Answer.Answer)
+		last.Answer = b.Status.Answer.Answer
 	}
 	if b.Status.Baseline != nil {
 		run.Baseline = b.Status.Baseline.Outcome

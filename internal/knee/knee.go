@@ -11,9 +11,9 @@ import (
 const Width = 0.05
 
 const (
-	// clear is the logarithm of the distance from the limit from which one probe decides during
+	// apart is the logarithm of the distance from the limit from which one probe decides during
 	// the search: 30 %, three times the noise of a p99.
-	clear = 0.3
+	apart = 0.3
 	// most is the number of probes of one rate after which its majority decides, or after
 	// which a rate whose probes were all disturbed is given up.
 	most = 5
@@ -176,7 +176,7 @@ func (s Search) levels(probes []Probe) levels {
 			l = &level{rate: p.Rate}
 			byRate[p.Rate] = l
 		}
-		far := p.Ratio <= 0 || math.Abs(math.Log(p.Ratio)) > clear
+		far := p.Ratio <= 0 || math.Abs(math.Log(p.Ratio)) > apart
 		switch {
 		case p.Over && p.Disturbed:
 			l.disturbed++

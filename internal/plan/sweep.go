@@ -227,7 +227,7 @@ func setField(w *v1alpha1.Workload, engine string, config json.RawMessage, s set
 			continue
 		}
 		var fields map[string]json.RawMessage
-		if err = json.Unmarshal(config, &fields); err != nil {
+		if err := json.Unmarshal(config, &fields); err != nil {
 			return err
 		}
 		// JSON takes a name in any case, and of two the last: the value would have no effect.

@@ -182,7 +182,7 @@ func beyond(more, less result.Metrics) (excess, moved float64) {
 			all, usual = all+value(more, name), usual+value(less, name)
 		}
 		moved += all
-		scale := 0.0
+		var scale float64
 		if own, other := value(more, d.work), value(less, d.work); own >= enough && other >= enough {
 			if usual < 0.9*other {
 				continue // memory took a part, of another size each time

@@ -5,6 +5,7 @@ package answers
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -146,9 +147,7 @@ func (l *lab) class(name string) string {
 // reads are random reads of the disk, a few seconds of them.
 func reads(seconds int, more map[string]string) v1alpha1.Workload {
 	parameters := map[string]string{"rw": "randread", "bs": "4k", "iodepth": "4", "ioengine": "libaio", "direct": "1", "size": "128MiB", "runtime": fmt.Sprintf("%ds", seconds), "time_based": "1"}
-	for name, value := range more {
-		parameters[name] = value
-	}
+	maps.Copy(parameters, more)
 	return v1alpha1.Workload{Name: "reads", Fio: &v1alpha1.FioWorkload{Parameters: v1alpha1.Texts(parameters)}}
 }
 

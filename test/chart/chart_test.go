@@ -114,7 +114,6 @@ func TestArguments(t *testing.T) {
 	if diff := cmp.Diff(want, d.Spec.Template.Spec.Containers[0].Args); diff != "" {
 		t.Errorf("arguments with all settings (-want +got):\n%s", diff)
 	}
-
 }
 
 func TestImages(t *testing.T) {

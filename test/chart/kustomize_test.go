@@ -54,7 +54,7 @@ var implied = []string{
 // Whoever installs with kustomize gets what Helm installs by default: the same objects, with the
 // same content.
 func TestKustomizeRendersWhatHelmDoes(t *testing.T) {
-	chart, config := comparable(render(t)), comparable(kustomize(t))
+	chart, config := comparableOf(render(t)), comparableOf(kustomize(t))
 	for _, id := range slices.Sorted(maps.Keys(chart)) {
 		if onlyIn[id] != "" {
 			continue
@@ -79,9 +79,9 @@ func TestKustomizeRendersWhatHelmDoes(t *testing.T) {
 	}
 }
 
-// comparable gives objects by kind, namespace and name, without what tells of Helm or of
+// comparableOf gives objects by kind, namespace and name, without what tells of Helm or of
 // kustomize alone, and without lines that say what is so without them.
-func comparable(rendered objects) map[string]map[string]any {
+func comparableOf(rendered objects) map[string]map[string]any {
 	found := map[string]map[string]any{}
 	for _, object := range rendered {
 		withoutInstance(object)

@@ -260,8 +260,9 @@ verb_status() {
 
 verb_images() {
   if current; then
-    [ -n "${IMAGE:-}" ] && [ -n "${WORKER_IMAGE:-}" ] ||
+    if [ -z "${IMAGE:-}" ] || [ -z "${WORKER_IMAGE:-}" ]; then
       die "with CLUSTER=current set IMAGE and WORKER_IMAGE to references that your cluster can pull, built from the Dockerfile at the root"
+    fi
     mkdir -p "$LOCAL"
     echo "$IMAGE" >"$LOCAL/image"
     echo "$WORKER_IMAGE" >"$LOCAL/worker-image"

@@ -73,7 +73,11 @@ func planned(t *testing.T, engine string, given map[string]any) map[string]any {
 	if err := json.Unmarshal(text, &workload); err != nil {
 		t.Fatal(err)
 	}
-	return workload[engine].(map[string]any)
+	config, ok := workload[engine].(map[string]any)
+	if !ok {
+		t.Fatalf("%s is no object: %v", engine, workload[engine])
+	}
+	return config
 }
 
 // value is what a field holds, behind a pointer if it is one; nil without a default.
