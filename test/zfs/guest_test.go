@@ -35,7 +35,7 @@ const (
 
 // patience bounds every wait. Without KVM a Pod takes ten seconds to end and a boot half a
 // minute, and several times that on a machine that does something else.
-var patience = wait.Patience{Every: 250 * time.Millisecond, AtMost: 6 * time.Minute}
+var patience = wait.Patience{Every: 250 * time.Millisecond, AtMost: 12 * time.Minute}
 
 var (
 	api  client.Client
