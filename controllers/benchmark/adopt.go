@@ -63,7 +63,7 @@ var generationEnd = regexp.MustCompile(`(?:^|-)g([0-9]+)-[0-9a-f]{8}$`)
 // either somebody changed the spec since, or this release added a default; the generation in
 // the run's ID tells which.
 func generationOf(b *v1alpha1.StorageBenchmark) int64 {
-	if hash := b.Status.Run.SpecHash; hash == SpecHash(b) || hash == legacySpecHash(b) {
+	if hash := b.Status.Run.SpecHash; hash == SpecHash(b) || isLegacySpecHash(hash, b) {
 		return b.Generation
 	}
 	if found := generationEnd.FindStringSubmatch(b.Status.Run.ID); found != nil {
@@ -161,7 +161,7 @@ func (r *Reconciler) discardOldRestore(ctx context.Context, node string) error {
 // is another one than the run's by now, those of the plan, as far as it can be read.
 func (r *Reconciler) adoptSettings(ctx context.Context, p *pass) []v1alpha1.RestorableSetting {
 	var variants []trial.Variant
-	if hash := p.Status.Run.SpecHash; hash != SpecHash(p.StorageBenchmark) && hash != legacySpecHash(p.StorageBenchmark) {
+	if hash := p.Status.Run.SpecHash; hash != SpecHash(p.StorageBenchmark) && !isLegacySpecHash(hash, p.StorageBenchmark) {
 		rs, err := r.storeOf(ctx, p)
 		if err == nil {
 			var stored results.Plan

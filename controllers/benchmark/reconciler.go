@@ -99,7 +99,7 @@ func (p *pass) unchanged() bool {
 		return false
 	}
 	hash := SpecHash(p.StorageBenchmark)
-	if run.Generation != p.Generation && run.SpecHash != hash && run.SpecHash != legacySpecHash(p.StorageBenchmark) {
+	if run.Generation != p.Generation && run.SpecHash != hash && !isLegacySpecHash(run.SpecHash, p.StorageBenchmark) {
 		return false
 	}
 	run.Generation, run.SpecHash = p.Generation, hash
@@ -110,13 +110,13 @@ func (p *pass) unchanged() bool {
 // the cache has dropped. Each process picks a random name for it, so that nobody can forge it.
 var annotationSpecHash = "cache.storagebench.io/spec-hash-" + strings.ToLower(rand.Text())
 
-// legacySpecHash is the hash that an earlier release recorded of the same spec; "" if the cache has
-// dropped a part of it, and another generation then counts as another spec.
-func legacySpecHash(b *v1alpha1.StorageBenchmark) string {
+// isLegacySpecHash reports whether an earlier release recorded the hash of the same spec. If the cache
+// has dropped a part of that, another generation counts as another spec.
+func isLegacySpecHash(hash string, b *v1alpha1.StorageBenchmark) bool {
 	if b.Annotations[annotationSpecHash] != "" {
-		return ""
+		return false
 	}
-	return plan.LegacySpecHash(b.Spec)
+	return hash == plan.LegacySpecHash(b.Spec) || hash == plan.LegacySpecHash(plan.WithDefaults(b.Spec))
 }
 
 // SpecHash is the hash of a benchmark's whole spec.

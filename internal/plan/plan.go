@@ -350,15 +350,17 @@ func RerunAsked(b *v1alpha1.StorageBenchmark) bool {
 // all of it but suspend, ttlAfterFinished and timeout. A default that is written out is no change.
 func SpecHash(spec v1alpha1.StorageBenchmarkSpec) string {
 	spec.Timeout = nil
-	return hashWithTimeout(spec)
+	return hashWithTimeout(WithDefaults(spec))
 }
 
 // LegacySpecHash is what SpecHash was up to release 0.2, where a changed timeout started another
 // run. It tells a spec that was not changed while the operator was upgraded.
+//
+// The API server had written its defaults into specs then, but not those of fields that are newer: it is
+// the hash of the spec as it is or, if somebody has applied it without those defaults since, WithDefaults.
 func LegacySpecHash(spec v1alpha1.StorageBenchmarkSpec) string { return hashWithTimeout(spec) }
 
 func hashWithTimeout(spec v1alpha1.StorageBenchmarkSpec) string {
-	spec = WithDefaults(spec)
 	spec.Suspend, spec.TTLAfterFinished = false, nil
 	b, err := json.Marshal(spec)
 	if err != nil {
