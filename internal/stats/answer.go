@@ -35,20 +35,15 @@ func (f *Fold) answer(s result.Summary) *result.Answer {
 
 // answerOfSearches is the answer of a run without rows: its trials, if it has any, were probes.
 func answerOfSearches(s result.Summary) (answer, sentence string) {
-	probes := 0
-	answer = result.JustMeasured
-	for _, sweep := range s.Sweeps {
-		if k := sweep.Knee; k != nil && k.Probes > 0 {
-			probes += k.Probes
-			if !slices.Contains([]string{string(knee.Found), string(knee.BelowRange), string(knee.AboveRange)}, k.Outcome) {
-				answer = result.Inconclusive
-			}
-		}
-	}
-	if probes == 0 {
+	searches := slices.DeleteFunc(slices.Clone(s.Sweeps), func(w result.Sweep) bool { return w.Knee == nil })
+	if len(searches) == 0 || s.Stored == 0 {
 		return result.Inconclusive, "no trial was measured"
 	}
-	return answer, report.Headline(s)
+	decided := []string{string(knee.Found), string(knee.BelowRange), string(knee.AboveRange)}
+	if slices.ContainsFunc(searches, func(w result.Sweep) bool { return !slices.Contains(decided, w.Knee.Outcome) }) {
+		return result.Inconclusive, report.Headline(s)
+	}
+	return result.JustMeasured, report.Headline(s)
 }
 
 // answerOfGates: one that is missed decides, and all must be met.

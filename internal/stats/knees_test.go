@@ -55,3 +55,22 @@ func TestASearchHasAnAnswerAndNoRow(t *testing.T) {
 		}
 	}
 }
+
+// The trials were measured, but none of them what was asked for: that is said, and nothing of the storage.
+func TestASearchWhoseMetricNobodyMeasuredSaysSo(t *testing.T) {
+	p := &trial.Plan{
+		Workers:   []trial.Worker{{Name: "fast.a", Target: "fast", Node: "a"}},
+		Workloads: []trial.Workload{{Name: "w", Knee: &trial.Knee{Metric: "sync.latency.p99", Limit: 0.002, Text: "2ms", From: 100, To: 1000, Probes: 4}}},
+	}
+	w := result.WorkerSummary{Worker: p.Workers[0], Environment: &result.Environment{}}
+	for i := range 4 {
+		w.Trials = append(w.Trials, result.TrialSummary{
+			Trial: trial.Trial{ID: fmt.Sprint(i), Workload: "w", Repeat: i + 1, Rate: 100}, Outcome: result.Measured,
+			Metrics: result.Metrics{"read.latency.p99": {Unit: result.Seconds, Value: 0.1}},
+		})
+	}
+	a := Summarize(p, []result.WorkerSummary{w}, time.Time{}).Answer
+	if a == nil || a.Answer != result.Inconclusive || !strings.Contains(a.Sentence, "no probe measured it") {
+		t.Errorf("the answer is %+v", a)
+	}
+}
