@@ -36,7 +36,7 @@ func kneeOf(field string, w v1alpha1.Workload, sweep *v1alpha1.Sweep) ([]point, 
 	case err != nil:
 		return nil, invalid(field+".below", fmt.Sprintf("%.70q: %v", slo.Below.Text, err), "write it as a time with its unit, for example 2ms")
 	case slo.Rate.From < 1 || slo.Rate.To <= slo.Rate.From:
-		return nil, invalid(field+".rate", fmt.Sprintf("from %d to %d is no range", slo.Rate.From, slo.Rate.To), "let to be more than from, and both above 0")
+		return nil, invalid(field+".rate", fmt.Sprintf("from %d to %d is no range", slo.Rate.From, slo.Rate.To), "write a range such as {from: 100, to: 20000}: both above 0, and to the larger one")
 	case probes < leastProbes || probes > maxProbes:
 		return nil, invalid(field+".probes", fmt.Sprintf("%d is not between %d and %d", probes, leastProbes, maxProbes), "omit it for 24")
 	}

@@ -156,7 +156,7 @@ func rangeOf(field string, r v1alpha1.SweepRange) ([]string, error) {
 	from, _ := strconv.ParseInt(first[1], 10, 64) // 15 digits fit
 	to, _ := strconv.ParseInt(last[1], 10, 64)
 	if from > to || from == 0 && r.Factor > 0 || r.Step < 0 || r.Factor < 0 || r.Factor == 1 {
-		return nil, invalid(field, fmt.Sprintf("from %s to %s is no range that step %d, or factor %d, goes through", r.From.Text, r.To.Text, r.Step, r.Factor), "let from be less than to, and above 0 with a factor of 2 or more")
+		return nil, invalid(field, fmt.Sprintf("from %s to %s is no range that step %d, or factor %d, goes through", r.From.Text, r.To.Text, r.Step, r.Factor), "write a range such as {from: 1, to: 64, factor: 4}: to the larger end, factor 2 or more and then from above 0, or step above 0")
 	}
 	var values []string
 	for v := from; v <= to; {
