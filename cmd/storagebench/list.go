@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -35,25 +36,38 @@ func list(ctx context.Context, c client.Client, namespace string, everywhere boo
 	return found, nil
 }
 
-// printList writes benchmarks in one of listFormats. One that was asked for by name is an object in
-// JSON and YAML; several are a list.
-func printList(w io.Writer, output string, items []v1alpha1.StorageBenchmark, single, everywhere bool, now time.Time) error {
+// printObjects writes objects in those of listFormats that are no table, and reports whether output is one of
+// them. One that was asked for by name is an object in JSON and YAML; several are a list.
+func printObjects[T any, P interface {
+	*T
+	client.Object
+}](w io.Writer, output, kind string, items []T, single bool) (done bool, err error) {
 	for i := range items {
-		items[i].APIVersion, items[i].Kind = v1alpha1.GroupVersion.String(), "StorageBenchmark"
-		items[i].ManagedFields = nil
+		o := P(&items[i])
+		o.GetObjectKind().SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
+		o.SetManagedFields(nil)
+		if output == "name" {
+			fmt.Fprintln(w, strings.ToLower(kind)+"."+v1alpha1.GroupVersion.Group+"/"+o.GetName())
+		}
 	}
 	switch output {
 	case "name":
-		for i := range items {
-			fmt.Fprintln(w, "storagebenchmark.storagebench.io/"+items[i].Name)
-		}
-		return nil
+		return true, nil
 	case "json", "yaml":
 		var document any = map[string]any{"apiVersion": "v1", "kind": "List", "items": items}
 		if single {
 			document = items[0]
 		}
-		return encode(w, output, document)
+		return true, encode(w, output, document)
+	}
+	return false, nil
+}
+
+// printList writes benchmarks in one of listFormats. One that was asked for by name is an object in
+// JSON and YAML; several are a list.
+func printList(w io.Writer, output string, items []v1alpha1.StorageBenchmark, single, everywhere bool, now time.Time) error {
+	if done, err := printObjects(w, output, "StorageBenchmark", items, single); done {
+		return err
 	}
 	t := tabwriter.NewWriter(coloured(w), 0, 0, 2, ' ', 0)
 	columns := "NAME\tSTATUS\tANSWER\tTRIALS\tDURATION\tHEADLINE\tAGE"

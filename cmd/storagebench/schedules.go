@@ -61,22 +61,8 @@ func getSchedules(cmd *cobra.Command, c client.Client, namespace, output string,
 // printSchedules writes schedules in one of listFormats. Of one that was asked for by name, the table is
 // followed by its changes.
 func printSchedules(w io.Writer, output string, items []v1alpha1.StorageBenchmarkSchedule, single, everywhere bool, now time.Time) error {
-	for i := range items {
-		items[i].APIVersion, items[i].Kind = v1alpha1.GroupVersion.String(), "StorageBenchmarkSchedule"
-		items[i].ManagedFields = nil
-	}
-	switch output {
-	case "name":
-		for i := range items {
-			fmt.Fprintln(w, "storagebenchmarkschedule.storagebench.io/"+items[i].Name)
-		}
-		return nil
-	case "json", "yaml":
-		var document any = map[string]any{"apiVersion": "v1", "kind": "List", "items": items}
-		if single {
-			document = items[0]
-		}
-		return encode(w, output, document)
+	if done, err := printObjects(w, output, "StorageBenchmarkSchedule", items, single); done {
+		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	columns := "NAME\tSTATUS\tSCHEDULE\tLAST\tOUTCOME\tREGRESSED\tHEADLINE\tAGE"
