@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -274,11 +275,11 @@ func offering(config json.RawMessage, rate int64) (json.RawMessage, error) {
 	if rate == 0 {
 		return config, nil
 	}
-	var fields map[string]any
+	var fields map[string]json.RawMessage // which keeps every other field to the digit
 	if err := json.Unmarshal(config, &fields); err != nil {
 		return nil, fmt.Errorf("runner: %w", err)
 	}
-	fields["offeredRate"] = rate
+	fields["offeredRate"] = strconv.AppendInt(nil, rate, 10)
 	out, err := json.Marshal(fields)
 	if err != nil {
 		return nil, fmt.Errorf("runner: %w", err)
