@@ -119,14 +119,11 @@ test: ## Run test-unit, test-system, test-integration and test-e2e; makes the lo
 
 .PHONY: test-unit
 test-unit: ## Run the tests that need nothing but Go
-	@hack/go-test -timeout 20m -run '$(RUN)' ./...
-	@cd hack/cluster/loop-provisioner && CGO_ENABLED=0 go test -trimpath -gcflags=all=-dwarf=false -run '$(RUN)' ./...
+	@hack/test-unit '$(RUN)'
 
 .PHONY: test-system
 test-system: build ## Run fio, loop devices and an object store for real, and kill workers on them, as root
-	@hack/packages bindfs
-	@bin=$$(hack/cluster/cluster tools minio); STORAGEBENCH_MINIO=$$bin/minio \
-		hack/go-test -tags system -count=1 -timeout 20m -run '$(RUN)' ./internal/... ./cmd/storagebench/... ./test/faults/...
+	@hack/test-system '$(RUN)'
 
 .PHONY: test-integration
 test-integration: ## Run the controllers against a real API server

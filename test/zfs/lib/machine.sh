@@ -134,15 +134,20 @@ in_guest() (
   printf '%s %s %s\n' "$number" "$limit" "$(printf '%q ' "$@" | base64 -w0)" >&6
   # Longer than the guest waits.
   deadline=$(($(now) + limit + 10))
+  begun=
   while (($(now) < deadline)); do
     if read -r -t 1 -u 5 line; then
+      line=$begun$line
+      begun=
       case $line in
         "$number = "*) exit "${line##* }" ;;
         "$number 1 "*) printf '%s\n' "${line#"$number 1 "}" ;;
         "$number 2 "*) printf '%s\n' "${line#"$number 2 "}" >&2 ;;
       esac
-    elif ! alive zfs-guest; then
-      die "the guest ended meanwhile"
+    else
+      # A guest that waits for the processor may stop in the middle of a line.
+      begun+=$line
+      alive zfs-guest || die "the guest ended meanwhile"
     fi
   done
   die "no answer from the guest within $limit s; see $LOGS/console.log"
