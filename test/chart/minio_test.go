@@ -108,3 +108,30 @@ func TestMinIOsKeyIsMadeAnew(t *testing.T) {
 		t.Error("two releases have the same key")
 	}
 }
+
+// What only renders the chart would make another key each time.
+func TestMinIOHasAKeyThatIsThere(t *testing.T) {
+	rendered := render(t, "--set", "minio.enabled=true,minio.existingSecret=bench-key")
+	var secret corev1.Secret
+	if rendered.get(t, "Secret", "storagebench-minio", &secret) || rendered.get(t, "Secret", "bench-key", &secret) {
+		t.Error("a Secret is made beside the one that was named")
+	}
+	var resultStore v1alpha1.ResultStore
+	rendered.must(t, "ResultStore", "default", &resultStore)
+	if got := resultStore.Spec.SecretRef.Name; got != "bench-key" {
+		t.Errorf("the ResultStore has the key of %s", got)
+	}
+	if rows := roles(t, rendered, restoreNamespace)["operator"]; rows["secrets(storagebench-store bench-key)"] != "get" {
+		t.Errorf("the operator may not read the Secret: %v", rows)
+	}
+	for _, d := range rendered.deployments(t) {
+		if d.Name != "storagebench-minio" {
+			continue
+		}
+		for _, e := range d.Spec.Template.Spec.Containers[0].Env {
+			if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef.Name != "bench-key" {
+				t.Errorf("%s is from %s", e.Name, e.ValueFrom.SecretKeyRef.Name)
+			}
+		}
+	}
+}

@@ -85,6 +85,11 @@ operator nor a benchmark may run where such a Job may.
 {{ include "storagebench.fullname" . }}-minio
 {{- end }}
 
+{{/* The Secret with the key of the chart's own MinIO */}}
+{{- define "storagebench.minioSecret" -}}
+{{ .Values.minio.existingSecret | default (include "storagebench.minio" .) }}
+{{- end }}
+
 {{- define "storagebench.minioSelector" -}}
 app.kubernetes.io/name: {{ include "storagebench.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
