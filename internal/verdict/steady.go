@@ -7,15 +7,10 @@ import (
 
 	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/steady"
 )
 
 const (
-	// rounds is how many equal parts a trial has for the test of SNIA's PTS, which is as many as
-	// the window of rounds there, of a minute each.
-	rounds = 5
-	// roundsRange and roundsSlope are what the means of the rounds may differ, and a line through them
-	// may move, as shares of their mean.
-	roundsRange, roundsSlope = 0.2, 0.1
 	// shortestRound is how long a round is at least, in seconds. In less, what a machine does
 	// besides, such as ending what came before, is a large share.
 	shortestRound = 1
@@ -104,11 +99,11 @@ func (s series) stalled() (v result.Verdict, ok bool) {
 
 // changed finds a drift or a step that is large enough to matter, and that chance does not explain.
 func (s series) changed() (v result.Verdict, ok bool) {
-	if len(s.rates) < fewest || s.span() < 0.99*rounds*shortestRound { // the edges are left out
+	if len(s.rates) < fewest || s.span() < 0.99*steady.Rounds*shortestRound { // the edges are left out
 		return v, false
 	}
-	width, drift := window(s.rates)
-	if width <= roundsRange && drift <= roundsSlope {
+	window, ok := inRounds(s.rates)
+	if !ok || window.Steady() {
 		return v, false
 	}
 	values, joined := independent(s.rates)
@@ -125,30 +120,20 @@ func (s series) changed() (v result.Verdict, ok bool) {
 			number{"before", result.PerSecond, before},
 			number{"after", result.PerSecond, after},
 			number{"at", result.Seconds, when},
-			number{"rounds.range", result.Ratio, width},
-			number{"rounds.slope", result.Ratio, drift},
+			number{"rounds.range", result.Ratio, window.Range},
+			number{"rounds.slope", result.Ratio, window.Drift},
 		),
 	}, true
 }
 
-// window is the test of SNIA's PTS, of a trial in five rounds: how far their means lie apart, and
-// how far a line through them moves, as shares of their mean.
-func window(rates []float64) (width, drift float64) {
-	n := len(rates)
-	var y [rounds]float64
-	for i := range y {
-		y[i] = mean(rates[i*n/rounds : (i+1)*n/rounds])
+// inRounds is the test of SNIA's PTS, of a trial in five equal rounds, which take a minute each there.
+func inRounds(rates []float64) (steady.Window, bool) {
+	const rounds = steady.Rounds
+	var means [rounds]float64
+	for i := range means {
+		means[i] = mean(rates[i*len(rates)/rounds : (i+1)*len(rates)/rounds])
 	}
-	all := mean(y[:])
-	if all <= 0 {
-		return 0, 0
-	}
-	low, high := y[0], y[0]
-	for _, v := range y {
-		low, high = min(low, v), max(high, v)
-	}
-	slope := (-2*y[0] - y[1] + y[3] + 2*y[4]) / 10
-	return (high - low) / all, math.Abs(slope) * (rounds - 1) / all
+	return steady.Last(means[:])
 }
 
 // independent joins neighbours until they hardly depend on each other, as long as enough are left.

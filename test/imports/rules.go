@@ -41,14 +41,15 @@ var Rules = []Rule{
 	{Path: "internal/suggest", Pure: true, Bare: true}, // did you mean
 
 	// The pure middle.
-	{Path: "internal/plan", Own: []string{"api/v1alpha1", "internal/result", "internal/stats", "internal/suggest", "internal/trial"}, Foreign: kubernetesTypes, Pure: true},
+	{Path: "internal/plan", Own: []string{"api/v1alpha1", "internal/result", "internal/stats", "internal/steady", "internal/suggest", "internal/trial"}, Foreign: kubernetesTypes, Pure: true},
 	{Path: "internal/policy", Own: []string{"api/v1alpha1", "internal/trial"}, Foreign: kubernetesTypes, Pure: true},
 	{Path: "internal/jobspec", Own: []string{"internal/trial"}, Foreign: kubernetesTypes, Pure: true},
 	{Path: "internal/progress", Pure: true, Bare: true},
 	{Path: "internal/knee", Own: []string{"internal/result", "internal/trial", "internal/verdict"}, Pure: true, Bare: true},
 	{Path: "internal/stopping", Own: []string{"internal/knee", "internal/report", "internal/trial", "internal/result", "internal/stats"}, Pure: true, Bare: true},
 	{Path: "internal/stats", Own: []string{"internal/knee", "internal/trial", "internal/result", "internal/report", "internal/histogram", "internal/verdict"}, Foreign: []string{"gonum.org/v1/gonum/stat"}, Pure: true, Bare: true},
-	{Path: "internal/verdict", Own: []string{"internal/report", "internal/result", "internal/samples"}, Pure: true, Bare: true},
+	{Path: "internal/steady", Pure: true, Bare: true},
+	{Path: "internal/verdict", Own: []string{"internal/report", "internal/result", "internal/samples", "internal/steady"}, Pure: true, Bare: true},
 	{Path: "internal/report", Own: []string{"internal/result", "internal/trial"}, Pure: true, Bare: true},
 	{Path: "internal/report/page", Own: []string{"internal/histogram", "internal/report", "internal/result", "internal/samples", "internal/trial"}, Pure: true, Bare: true},
 	{Path: "internal/report/gather", Own: []string{"internal/report", "internal/report/page", "internal/samples/codec", "internal/store"}, Bare: true},
@@ -146,7 +147,7 @@ var Rules = []Rule{
 	{Path: "internal/runner/journal", Own: []string{"internal/tunable", "internal/trial"}, Foreign: system, Bare: true},
 	{
 		Path:    "internal/runner",
-		Own:     []string{"internal/workload", "internal/workload/apart", "internal/nofollow", "internal/device", "internal/environment", "internal/observe", "internal/observe/blockio", "internal/samples", "internal/samples/codec", "internal/tunable", "internal/runner/journal", "internal/stopping", "internal/store", "internal/store/dir", "internal/trial", "internal/result", "internal/verdict"},
+		Own:     []string{"internal/workload", "internal/workload/apart", "internal/nofollow", "internal/device", "internal/environment", "internal/observe", "internal/observe/blockio", "internal/samples", "internal/samples/codec", "internal/tunable", "internal/runner/journal", "internal/steady", "internal/stopping", "internal/store", "internal/store/dir", "internal/trial", "internal/result", "internal/verdict"},
 		Foreign: append([]string{"github.com/cenkalti/backoff/v5", "github.com/klauspost/compress/zstd"}, system...),
 		Bare:    true,
 	},
