@@ -52,4 +52,23 @@ type Workload struct {
 	// sweep measures the workload at several settings, and says which is best. Default: as it is.
 	// +optional
 	Sweep *Sweep `json:"sweep,omitempty"`
+
+	// precondition runs the workload in rounds that are not measured before its first trial, until the
+	// storage is steady. Default: the first trial is measured at once.
+	// +optional
+	Precondition *Precondition `json:"precondition,omitempty"`
+}
+
+// Precondition is what runs before the first trial of a workload, on each volume, and again after a worker
+// was killed. A round is what a trial is, but its numbers do not count. No tunables are set. The rounds end when
+// the last five are steady as SNIA's Performance Test Specification says: the rate of the workload's first operation
+// stays within 20 % of its mean, and a line through it moves by at most 10 % of the mean. If that does not happen,
+// the trials are measured all the same, and have the verdict NotSteady.
+type Precondition struct {
+	// maxRounds is the highest number of rounds, from 1 to 100. Fewer than 5 are a plain warm-up of exactly
+	// so many rounds, of which nothing is said to be steady. Default: 25.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	MaxRounds int32 `json:"maxRounds,omitempty"`
 }

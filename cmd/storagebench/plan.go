@@ -130,7 +130,8 @@ type planDocument struct {
 	Workloads []plannedWork    `json:"workloads"`
 	// AssumedRate is what estimates assume that the storage writes, in bytes per second.
 	AssumedRate uint64 `json:"assumedRate"`
-	// LeastSeconds is how long the trials take that run in any case, if the plan may stop early.
+	// LeastSeconds is how long the trials and rounds take that run in any case, if the plan may stop early, or
+	// a precondition may end early.
 	LeastSeconds float64 `json:"leastSeconds,omitempty"`
 	// Seconds and Bytes of all workers, one after the other, if they run all trials.
 	Seconds float64 `json:"seconds"`
@@ -187,6 +188,12 @@ type plannedWork struct {
 	Trials  int     `json:"trials"`
 	Writes  uint64  `json:"writesPerTrial"`
 	Seconds float64 `json:"secondsPerTrial"`
+	// Rounds are the most before the first trial, which are not measured, and LeastRounds those that there
+	// are in any case. Each writes and takes what a trial does.
+	Rounds      int `json:"preconditionRounds,omitempty"`
+	LeastRounds int `json:"leastPreconditionRounds,omitempty"`
+	// RoundsJudged reports that they end when the rate is steady.
+	RoundsJudged bool `json:"preconditionJudged,omitempty"`
 	plannedBounds
 }
 
@@ -258,6 +265,8 @@ func outline(ctx context.Context, f planFlags) (*planDocument, error) {
 			}
 			work := planned(o, w, p.Targets[i], at, sizes["rate"])
 			work.From = from
+			work.Rounds, work.LeastRounds = plan.MostRounds(w), plan.LeastRounds(w)
+			work.RoundsJudged = w.Precondition != nil && w.Precondition.Judged
 			work.Trials = len(slices.DeleteFunc(slices.Clone(p.Trials), func(t trial.Trial) bool { return t.Workload != w.Name }))
 			d.Workloads = append(d.Workloads, work)
 			if place.Room != math.MaxUint64 && !shared {
@@ -295,19 +304,23 @@ func (b plannedBounds) bytesText(n uint64) string {
 
 // total adds up all workers.
 func (d *planDocument) total(nodes int, timeout time.Duration) {
+	least, early := 0.0, d.Stop != nil
 	for _, w := range d.Workloads {
-		d.Bytes = workload.Sum(d.Bytes, workload.Product(uint64(nodes), workload.Sum(w.Prepares, workload.Product(w.Writes, uint64(w.Trials)))))
-		d.Seconds += float64(nodes) * (float64(w.Prepares)/float64(d.AssumedRate) + float64(w.Trials)*(w.Seconds+settle))
+		all := w.Trials + w.Rounds
+		d.Bytes = workload.Sum(d.Bytes, workload.Product(uint64(nodes), workload.Sum(w.Prepares, workload.Product(w.Writes, uint64(all)))))
+		d.Seconds += float64(nodes) * (float64(w.Prepares)/float64(d.AssumedRate) + float64(all)*(w.Seconds+settle))
+		fewest := float64(w.Trials)
 		if d.Stop != nil {
-			d.LeastSeconds += float64(nodes) * (float64(w.Prepares)/float64(d.AssumedRate) + float64(w.Trials)*float64(d.Stop.Min)/float64(d.Stop.Max)*(w.Seconds+settle))
+			fewest *= float64(d.Stop.Min) / float64(d.Stop.Max)
 		}
+		least += float64(nodes) * (float64(w.Prepares)/float64(d.AssumedRate) + (fewest+float64(w.LeastRounds))*(w.Seconds+settle))
+		early = early || w.LeastRounds < w.Rounds
 		d.SecondsAtLeast = d.SecondsAtLeast || w.SecondsAtLeast
 		d.BytesAtLeast, d.BytesEstimated = d.BytesAtLeast || w.BytesAtLeast, d.BytesEstimated || w.BytesEstimated
 	}
 	d.TimeoutSeconds = timeout.Seconds()
-	least := d.Seconds
-	if d.Stop != nil {
-		least = d.LeastSeconds
+	if early {
+		d.LeastSeconds = least
 	}
 	d.TooLong = timeout > 0 && least > d.TimeoutSeconds
 }

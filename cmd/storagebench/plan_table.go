@@ -55,6 +55,7 @@ func printPlanTable(w io.Writer, d *planDocument) error {
 	}
 	fmt.Fprintf(w, "\n%s, one after the other: %s. Each runs %s.\n", suggest.Count(len(d.Workers), "worker"), strings.Join(names, ", "), d.howMany())
 	d.explainStop(w)
+	d.explainLeast(w)
 	fmt.Fprintf(w, "In all %s, and %s written.", d.timeText(d.Seconds), d.bytesText(d.Bytes))
 	if d.BytesEstimated || d.SecondsAtLeast {
 		fmt.Fprintf(w, " That assumes %s/s (--rate).", workload.Human(d.AssumedRate))
@@ -94,7 +95,14 @@ func (d *planDocument) explainStop(w io.Writer) {
 	if d.Stop.BudgetSeconds > 0 {
 		fmt.Fprintf(w, ", or the trials of the worker have taken %s", seconds(d.Stop.BudgetSeconds))
 	}
-	fmt.Fprintf(w, ". The least is %s; what follows is the most.\n", d.timeText(d.LeastSeconds))
+	fmt.Fprintln(w, ".")
+}
+
+// explainLeast says that the sum is the most, if trials or rounds may end early.
+func (d *planDocument) explainLeast(w io.Writer) {
+	if d.LeastSeconds > 0 && d.LeastSeconds < d.Seconds {
+		fmt.Fprintf(w, "The least is %s; what follows is the most.\n", d.timeText(d.LeastSeconds))
+	}
 }
 
 func percent(ratio float64) string { return strconv.FormatFloat(100*ratio, 'g', 4, 64) + " %" }
@@ -133,6 +141,7 @@ func (p plannedWork) reasons(w io.Writer) {
 			fmt.Fprintf(w, "%sless than twice the caches in the path, so its reads will have the verdict WorkingSetTooSmall: set spec.workloads[%s].%s with a size, or use direct I/O.\n", where, p.Workload, p.Engine)
 		}
 	}
+	p.warmUp(w, where)
 	for _, c := range p.Changes {
 		fmt.Fprintf(w, "%schanged: %s.\n", where, c)
 	}
@@ -145,6 +154,22 @@ func (p plannedWork) reasons(w io.Writer) {
 			what = "lower its size, or use a larger device"
 		}
 		fmt.Fprintf(w, "%sspec.workloads[%s].%s needs %s, but only %s are free: %s.\n", where, p.Workload, p.Engine, workload.Human(p.Needs), workload.Human(p.Free), what)
+	}
+}
+
+// warmUp says what runs before the first trial.
+func (p plannedWork) warmUp(w io.Writer, where string) {
+	written := ""
+	if p.Writes > 0 {
+		written = fmt.Sprintf(", and at most %s written", p.bytesText(workload.Product(p.Writes, uint64(p.Rounds))))
+	}
+	takes := func(rounds int) string { return p.timeText(float64(rounds) * (p.Seconds + settle)) }
+	switch {
+	case p.Rounds == 0:
+	case p.RoundsJudged:
+		fmt.Fprintf(w, "%sbefore its first trial %d to %d rounds that are not measured, until the last five are steady: %s to %s%s.\n", where, p.LeastRounds, p.Rounds, takes(p.LeastRounds), takes(p.Rounds), written)
+	default:
+		fmt.Fprintf(w, "%sbefore its first trial %s of plain warm-up that are not measured: %s%s.\n", where, suggest.Count(p.Rounds, "round"), takes(p.Rounds), written)
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -149,6 +150,43 @@ func TestWhatCannotBePlannedIsNamedWithARemedy(t *testing.T) {
 		for _, want := range c.want {
 			if !strings.Contains(stderr, want) {
 				t.Errorf("%s: %q is missing in %s", name, want, stderr)
+			}
+		}
+	}
+}
+
+func TestAPlanCountsTheRoundsBeforeTheFirstTrial(t *testing.T) {
+	spec := func(more string) string {
+		return benchmark(t, header+"spec:\n  targets: [{name: fast, storageClass: {name: fast, size: 10Gi}}]\n  workloads:\n  - {name: w, fio: {parameters: {rw: randwrite, size: 64MiB, io_size: 32MiB, runtime: 9, time_based: 0}}"+more+"}\n  trials: {min: 6}\n")
+	}
+	plain, warm, judged := planOf(t, spec("")), planOf(t, spec(", precondition: {maxRounds: 4}")), planOf(t, spec(", precondition: {}"))
+	one := plain.Workloads[0]
+	for _, c := range []struct {
+		planDocument
+		least, most int
+	}{{plain, 0, 0}, {warm, 4, 4}, {judged, 5, 25}} {
+		w := c.Workloads[0]
+		if w.LeastRounds != c.least || w.Rounds != c.most || w.Trials != 6 {
+			t.Errorf("%d to %d rounds, %d trials", w.LeastRounds, w.Rounds, w.Trials)
+		}
+		if want := plain.Bytes + uint64(c.most)*one.Writes; c.Bytes != want {
+			t.Errorf("%d bytes with %d rounds, want %d", c.Bytes, c.most, want)
+		}
+		if want := plain.Seconds + float64(c.most)*(one.Seconds+settle); math.Abs(c.Seconds-want) > 1e-6 {
+			t.Errorf("%v s with %d rounds, want %v", c.Seconds, c.most, want)
+		}
+	}
+	if warm.LeastSeconds != 0 || judged.LeastSeconds <= warm.Seconds || judged.LeastSeconds >= judged.Seconds {
+		t.Errorf("the least are %v and %v s", warm.LeastSeconds, judged.LeastSeconds)
+	}
+	for more, want := range map[string][]string{
+		", precondition: {maxRounds: 4}": {"w on fast: before its first trial 4 rounds of plain warm-up that are not measured: "},
+		", precondition: {}":             {"w on fast: before its first trial 5 to 25 rounds that are not measured, until the last five are steady: ", "The least is "},
+	} {
+		stdout, stderr, code := output(t, "plan", "-f", spec(more))
+		for _, text := range want {
+			if code != 0 || !strings.Contains(stdout, text) {
+				t.Errorf("%q is missing in\n%s%s", text, stdout, stderr)
 			}
 		}
 	}

@@ -40,6 +40,11 @@ func (p *progress) event(target string, e runner.Event) {
 		if e.Expected > 0 {
 			what += ", about " + e.Expected.Round(time.Second).String()
 		}
+	case runner.Preconditioning:
+		what += fmt.Sprintf(", round %d of at most %d", e.Round, e.MaxRounds)
+		if e.Expected > 0 {
+			what += ", about " + e.Expected.Round(time.Second).String()
+		}
 	case runner.Enough:
 		p.done = e.Index
 		what += fmt.Sprintf(" after %d repeats", e.Trial.Repeat)

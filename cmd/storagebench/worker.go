@@ -146,6 +146,9 @@ func refuseLinks(p *trial.Plan, worker, path string) error {
 
 func logEvent(log *slog.Logger, e runner.Event) {
 	attributes := []any{"step", string(e.Step), "trial", e.Trial.ID, "index", e.Index, "total", e.Total}
+	if e.Round > 0 {
+		attributes = append(attributes, "round", e.Round, "maxRounds", e.MaxRounds)
+	}
 	if e.Err != nil {
 		attributes = append(attributes, "error", e.Err)
 	}

@@ -30,6 +30,7 @@ func WithDefaults(spec v1alpha1.StorageBenchmarkSpec) v1alpha1.StorageBenchmarkS
 		w.Bonnie = filled(w.Bonnie, defaultBonnie)
 		w.Iozone = filled(w.Iozone, defaultIozone)
 		w.FlushLadder = filled(w.FlushLadder, defaultFlushLadder)
+		w.Precondition = filled(w.Precondition, defaultPrecondition)
 		workloads[i] = w
 	}
 	// What is nil stays it: the hash of the two is not the same.
@@ -136,3 +137,5 @@ func defaultFlushLadder(w *v1alpha1.FlushLadderWorkload) {
 	w.Operations = cmp.Or(w.Operations, 300)
 	w.Repeats = cmp.Or(w.Repeats, 5)
 }
+
+func defaultPrecondition(p *v1alpha1.Precondition) { p.MaxRounds = cmp.Or(p.MaxRounds, defaultRounds) }

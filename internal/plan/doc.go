@@ -8,7 +8,7 @@
 //  2. Each workload becomes a trial.Workload: its engine is the one field set
 //     besides the name, and its configuration is that field's JSON, which the
 //     engine itself checks. A new engine therefore needs no code here.
-//     A workload with a sweep becomes one at each point.
+//     A workload with a sweep becomes one at each point, each with its precondition.
 //  3. The trials alternate: every workload once, then every workload again, and the variants
 //     of a workload side by side in random order, in blocks, so that a slow change of the
 //     system affects all of them alike. The seed of the order is the run's own, and recorded.

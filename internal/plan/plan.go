@@ -126,10 +126,13 @@ func Build(in Input) (*trial.Plan, error) {
 }
 
 // Duration is how long the trials of all workers measure, one after the other; of a plan that may
-// stop early, those that it has in any case. Trials of unknown duration count as none, and so does
-// all that is done between two trials.
+// stop early, those that it has in any case, and so of rounds of a precondition. Trials of unknown duration count as
+// none, and so does all that is done between two trials.
 func Duration(p *trial.Plan, engines Checker) time.Duration {
 	var worker time.Duration
+	for _, w := range p.Workloads {
+		worker += time.Duration(LeastRounds(w)) * engines.Duration(w.Engine, w.Config)
+	}
 	for _, t := range p.Trials {
 		if p.Stop != nil && t.Repeat > p.Stop.Min {
 			continue
@@ -200,7 +203,7 @@ func (in Input) workloads(p *trial.Plan) error {
 			return err
 		}
 		for _, at := range points {
-			workload, err := buildWorkload(w.Name, at, p.Targets, in.Engines)
+			workload, err := buildWorkload(w, at, p.Targets, in.Engines)
 			if err != nil {
 				return err
 			}
@@ -223,8 +226,8 @@ func (in Input) workloads(p *trial.Plan) error {
 }
 
 // buildWorkload returns a workload of the spec at a point of its sweep.
-func buildWorkload(name string, at point, targets []trial.Target, engines Checker) (trial.Workload, error) {
-	w, field := at.workload, "spec.workloads["+name+"]"
+func buildWorkload(of v1alpha1.Workload, at point, targets []trial.Target, engines Checker) (trial.Workload, error) {
+	w, field := at.workload, "spec.workloads["+of.Name+"]"
 	encoded, err := json.Marshal(w)
 	if err != nil {
 		return trial.Workload{}, fmt.Errorf("plan: workload %s: %w", w.Name, err)
@@ -239,8 +242,8 @@ func buildWorkload(name string, at point, targets []trial.Target, engines Checke
 	}
 	out := trial.Workload{Name: w.Name, Knee: at.knee}
 	if len(at.settings) > 0 {
-		if out.Of = name; sharesFiles(w, at.settings) {
-			out.Files = name
+		if out.Of = of.Name; sharesFiles(w, at.settings) {
+			out.Files = of.Name
 		}
 	}
 	for engine, config := range fields {
@@ -260,7 +263,8 @@ func buildWorkload(name string, at point, targets []trial.Target, engines Checke
 			return out, fmt.Errorf("plan: workload %s: %w", w.Name, err)
 		}
 	}
-	return out, nil
+	out.Precondition, err = preconditionOf(field+".precondition", of.Precondition, out, w)
+	return out, err
 }
 
 // workers returns one worker for each target on each node, and for each volume. A node is acquired

@@ -47,7 +47,7 @@ func (p point) text() string {
 // workload itself. Tunables are swept by variantsOf.
 func pointsOf(w v1alpha1.Workload) ([]point, error) {
 	sweep := w.Sweep
-	w.Sweep = nil
+	w.Sweep, w.Precondition = nil, nil // what is left is the name and the engine
 	if sweep == nil {
 		return []point{{workload: w}}, nil
 	}

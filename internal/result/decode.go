@@ -140,7 +140,7 @@ func DecodeTrial(document []byte, digest string) (*Trial, error) {
 	}
 	err := errors.Join(
 		checkMeasured(d.Outcome, d.Attempt, d.Failure, d.Metrics, d.Operations, d.Histograms),
-		checkParts(d.Parts), checkVerdicts(d.Verdicts), checkDevices(d.Devices),
+		checkParts(d.Parts), checkVerdicts(d.Verdicts), checkDevices(d.Devices), d.Precondition.check(),
 		checkNames(d.Trial.ID, d.Trial.Workload, d.Trial.Variant, d.Worker.Name, d.Worker.Node, d.Run),
 	)
 	if err != nil {
@@ -223,7 +223,7 @@ func (s *WorkerSummary) check() error {
 			return fmt.Errorf("trial %.64q appears twice", t.ID)
 		}
 		seen[t.ID] = true
-		if err := errors.Join(checkNames(t.ID, t.Workload, t.Variant), checkMeasured(t.Outcome, t.Attempt, t.Failure, t.Metrics, t.Operations, nil), checkPartSummaries(t.Parts), checkVerdicts(t.Verdicts), checkTunables(t.Tunables), t.Files.check()); err != nil {
+		if err := errors.Join(checkNames(t.ID, t.Workload, t.Variant), checkMeasured(t.Outcome, t.Attempt, t.Failure, t.Metrics, t.Operations, nil), checkPartSummaries(t.Parts), checkVerdicts(t.Verdicts), checkTunables(t.Tunables), t.Files.check(), t.Precondition.check()); err != nil {
 			return fmt.Errorf("trial %.64q: %w", t.ID, err)
 		}
 	}

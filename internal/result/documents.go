@@ -105,10 +105,13 @@ type Trial struct {
 	Attempt   int       `json:"attempt"`
 	StartedAt time.Time `json:"startedAt"`
 	EndedAt   time.Time `json:"endedAt"`
-	// Seconds that the trial took in all, with what was done before it and after it.
+	// Seconds that the trial took in all, with what was done before it and after it, but without its
+	// precondition.
 	Seconds float64        `json:"seconds,omitempty"`
 	Outcome Outcome        `json:"outcome"`
 	Failure *trial.Failure `json:"failure,omitempty"`
+	// Precondition that ran before the trial, if it is its workload's first in the attempt.
+	Precondition *Precondition `json:"precondition,omitempty"`
 	// Tunables that were set for the trial and restored after it.
 	Tunables []Tunable `json:"tunables,omitempty"`
 	// Samples is what was read every second, or more often, while the trial ran, as a
@@ -295,7 +298,9 @@ type TrialSummary struct {
 	StartedAt time.Time `json:"startedAt,omitzero"`
 	EndedAt   time.Time `json:"endedAt,omitzero"`
 	Object    Object    `json:"object"`
-	Metrics   Metrics   `json:"metrics,omitempty"`
+	// Precondition as in the trial's document.
+	Precondition *Precondition `json:"precondition,omitempty"`
+	Metrics      Metrics       `json:"metrics,omitempty"`
 	// Operations as in the trial's document; none if PartsOnly is set there.
 	Operations []string `json:"operations,omitempty"`
 	// Files as in the trial's document, if they are the same for all jobs; else Mixed.

@@ -61,7 +61,7 @@ func (s *WorkerSummary) Needed(p *trial.Plan) int {
 // listed, but its numbers do not count. Each trial adds only its headline values
 // to the summary; histograms are merged.
 func (s *WorkerSummary) Fold(d *Trial, object Object) {
-	t := TrialSummary{Trial: d.Trial, Seconds: d.Seconds, Outcome: d.Outcome, Attempt: d.Attempt, StartedAt: d.StartedAt, EndedAt: d.EndedAt, Object: object, Tunables: firstTunables(d.Tunables), Failure: d.Failure}
+	t := TrialSummary{Trial: d.Trial, Seconds: d.Seconds, Outcome: d.Outcome, Attempt: d.Attempt, StartedAt: d.StartedAt, EndedAt: d.EndedAt, Object: object, Precondition: d.Precondition, Tunables: firstTunables(d.Tunables), Failure: d.Failure}
 	if d.Outcome == Measured {
 		t.Metrics, t.Operations, t.Verdicts, t.Files = d.Metrics, d.Operations, d.Verdicts, files(d.Files, "")
 		if d.PartsOnly {

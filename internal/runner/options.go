@@ -85,11 +85,13 @@ type Step string
 // Steps of a trial.
 const (
 	Preparing Step = "preparing"
-	Running   Step = "running"
-	Measured  Step = "measured"
-	Failed    Step = "failed"
-	Reused    Step = "stored before"
-	Skipped   Step = "skipped"
+	// Preconditioning: a round of the workload, which is not measured, before its first trial.
+	Preconditioning Step = "preconditioning"
+	Running         Step = "running"
+	Measured        Step = "measured"
+	Failed          Step = "failed"
+	Reused          Step = "stored before"
+	Skipped         Step = "skipped"
 	// Enough: the workload needs no more trials. Its Trial has no more than the cell, and the number
 	// of repeats that were needed.
 	Enough    Step = "needs no more trials"
@@ -102,6 +104,8 @@ type Event struct {
 	Trial trial.Trial
 	// Index of the trial in the plan, from 1, and how many there are.
 	Index, Total int
+	// Round of a precondition, from 1, and the most that there may be.
+	Round, MaxRounds int
 	// Expected is how long the step takes, if that is known.
 	Expected time.Duration
 	// Err of a trial that failed.

@@ -72,6 +72,8 @@ type worker struct {
 	uploads *uploader
 	// prepared has the names of the workloads that are prepared.
 	prepared map[string]bool
+	// preconditions has what ran before the first trials of this attempt, by workload.
+	preconditions map[string]*result.Precondition
 	// failed has the workloads and variants whose remaining trials are skipped.
 	failed map[trial.Cell]bool
 	// requests observes those of the target's disks; nil: nothing does.
@@ -88,15 +90,16 @@ func newWorker(o Options) (*worker, error) {
 		return nil, err
 	}
 	return &worker{
-		Options:  o,
-		worker:   self,
-		target:   target,
-		keys:     o.Plan.Keys(),
-		started:  o.Clock.Now(),
-		summary:  result.NewWorkerSummary(o.Plan, self),
-		uploads:  uploads,
-		prepared: map[string]bool{},
-		failed:   map[trial.Cell]bool{},
+		Options:       o,
+		worker:        self,
+		target:        target,
+		keys:          o.Plan.Keys(),
+		started:       o.Clock.Now(),
+		summary:       result.NewWorkerSummary(o.Plan, self),
+		uploads:       uploads,
+		prepared:      map[string]bool{},
+		preconditions: map[string]*result.Precondition{},
+		failed:        map[trial.Cell]bool{},
 	}, nil
 }
 

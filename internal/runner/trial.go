@@ -63,7 +63,7 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 	}
 	var m *result.Measurement
 	var seen *observed
-	err = w.prepare(ctx, engine, env, d.Trial, index)
+	err = w.prepare(ctx, engine, env, d, index)
 	if err == nil {
 		err = w.withTunables(ctx, tuning, d, func() (err error) { m, seen, err = w.execute(ctx, engine, env, d, index); return err })
 	}
@@ -83,9 +83,13 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 		d.SetFlushes(w.targetOf(d.Layers).Copies())
 		facts := verdict.Of(d, w.summary.Environment)
 		facts.Samples, facts.Earlier = seen.table(d.Rates), w.measuredBefore(t)
+		facts.Precondition = w.preconditions[t.Workload]
 		d.Verdicts = verdict.Judge(facts)
 	}
 	d.Seconds = w.Clock.Now().Sub(began).Seconds()
+	if d.Precondition != nil {
+		d.Seconds = max(0, d.Seconds-d.Precondition.Seconds)
+	}
 	d.Outcome = result.Measured
 	if err != nil {
 		d.Outcome, d.Failure = result.Failed, trial.AsFailure(err)
@@ -121,9 +125,10 @@ func notRestored(err error) error {
 	return nil
 }
 
-// prepare prepares the workload before its first trial in this attempt, whatever the variant.
-// No tunable is set then.
-func (w *worker) prepare(ctx context.Context, engine workload.Engine, env workload.Env, t trial.Trial, index int) error {
+// prepare prepares the workload before its first trial in this attempt, whatever the variant, and runs
+// its precondition. No tunable is set then.
+func (w *worker) prepare(ctx context.Context, engine workload.Engine, env workload.Env, d *result.Trial, index int) error {
+	t := d.Trial
 	if w.prepared[t.Workload] {
 		return nil
 	}
@@ -131,6 +136,11 @@ func (w *worker) prepare(ctx context.Context, engine workload.Engine, env worklo
 	env.Trial = trial.Trial{}
 	if err := engine.Prepare(ctx, env); err != nil {
 		return err
+	}
+	if env.Workload.Precondition != nil {
+		if err := w.precondition(ctx, engine, env, d, index); err != nil {
+			return err
+		}
 	}
 	w.prepared[t.Workload] = true
 	return nil

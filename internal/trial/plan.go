@@ -110,6 +110,18 @@ type Workload struct {
 	Files string `json:"files,omitempty"`
 	// Knee is the search that the workload's trials are probes of; nil: they are repeats.
 	Knee *Knee `json:"knee,omitempty"`
+	// Precondition is what runs before the workload's first trial in an attempt; nil: nothing.
+	Precondition *Precondition `json:"precondition,omitempty"`
+}
+
+// Precondition is rounds of a workload that are not measured.
+type Precondition struct {
+	// MaxRounds is the highest number of rounds. If Judged, they end earlier when the rate is steady.
+	MaxRounds int `json:"maxRounds"`
+	// Judged reports whether the rounds are to become steady; else there are exactly MaxRounds.
+	Judged bool `json:"judged,omitempty"`
+	// Rate that each round of a search offers, in operations per second; 0: the workload's own.
+	Rate int64 `json:"rate,omitempty"`
 }
 
 // Knee is a search for the highest rate at which a latency is at most a limit.

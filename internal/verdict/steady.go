@@ -55,6 +55,35 @@ func notSteady(f *Facts) []result.Verdict {
 	return out
 }
 
+// neverSteady: the rounds before the first trial did not become steady, so that all trials of the
+// workload may be of a storage that still changes.
+func neverSteady(f *Facts) []result.Verdict {
+	p := f.Precondition
+	if p == nil || p.Steady == nil || *p.Steady || len(p.Rates) < steady.Rounds {
+		return nil
+	}
+	v := result.Verdict{
+		Name: NotSteady, Effect: result.Qualifies,
+		Sentence: fmt.Sprintf("The storage was not steady when the first trial began: nothing was done in the last %d of %d rounds before it.", steady.Rounds, p.Rounds),
+		Settle:   "Raise precondition.maxRounds or the length of a trial, or find out what changes the rate.",
+	}
+	window, ok := steady.Last(p.Rates)
+	if !ok {
+		v.Evidence = evidence(number{"rounds", result.Count, float64(p.Rounds)})
+		return []result.Verdict{v}
+	}
+	v.Sentence = fmt.Sprintf("The storage was not steady when the first trial began: in the last %d of %d rounds before it, %s lay %s of its mean apart, and a line through it moved by %s.",
+		steady.Rounds, p.Rounds, p.Metric, percent(window.Range), percent(window.Drift))
+	v.Evidence = evidence(
+		number{"rounds", result.Count, float64(p.Rounds)},
+		number{"rounds.first", p.Unit, p.Rates[0]},
+		number{"rounds.last", p.Unit, p.Rates[len(p.Rates)-1]},
+		number{"rounds.range", result.Ratio, window.Range},
+		number{"rounds.slope", result.Ratio, window.Drift},
+	)
+	return []result.Verdict{v}
+}
+
 // oneAfterAnother reports whether the workload does the same all the time: groups of jobs, or clones
 // that end when they have done their part, change the rate themselves, and so does a search
 // for a depth.

@@ -267,3 +267,39 @@ func two(limited, otherwise float64) func(bool) float64 {
 		return otherwise
 	}
 }
+
+// Rounds before the first trial that did not become steady qualify it, whatever its operations.
+func TestRoundsThatNeverBecameSteadyQualifyATrial(t *testing.T) {
+	for name, c := range map[string]struct {
+		rates  []float64
+		steady *bool
+		want   string // empty: no verdict
+	}{
+		"no rounds":        {},
+		"a plain warm-up":  {rates: []float64{9, 5, 2, 1}},
+		"they were steady": {rates: []float64{900, 100, 100, 100, 100, 100}, steady: new(true)},
+		"they fell to the end": {
+			rates: []float64{900, 400, 300, 200, 150, 100}, steady: new(false),
+			want: "The storage was not steady when the first trial began: in the last 5 of 6 rounds before it, write.iops lay 130 % of its mean apart, and a line through it moved by 130 %.",
+		},
+		"they did nothing": {
+			rates: make([]float64, 5), steady: new(false),
+			want: "The storage was not steady when the first trial began: nothing was done in the last 5 of 5 rounds before it.",
+		},
+	} {
+		f := reads(oneJob)
+		f.Precondition = &result.Precondition{MaxRounds: 6, Rounds: len(c.rates), Metric: "write.iops", Unit: result.PerSecond, Rates: c.rates, Steady: c.steady}
+		var got string
+		for _, v := range Judge(f) {
+			if v.Name == NotSteady {
+				got = v.Sentence
+				if v.Effect != result.Qualifies || v.Operation != "" || v.Evidence["rounds"].Value != float64(len(c.rates)) {
+					t.Errorf("%s: %+v", name, v)
+				}
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

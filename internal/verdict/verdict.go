@@ -66,6 +66,8 @@ type Facts struct {
 	After []result.Layer
 	// Earlier are the metrics of earlier trials of the same workload and variant.
 	Earlier []result.Metrics
+	// Precondition of the workload in the trial's attempt; nil: there was none.
+	Precondition *result.Precondition
 	// Activities of the kernel on the layers.
 	Activities []result.Activity
 	Memory     result.Memory
@@ -108,7 +110,7 @@ type check func(f *Facts) []result.Verdict
 var chain = []check{
 	memoryBacked, cachedBelow, thinReads, dataReduced, fromMemory, drained, directIOFallback, impossible, aboveLink, leftInMemory, readBack, unsafe,
 	toolErrors, overloaded, ladder, limitChanged, throttled, cpuThrottled, cpuBound, queueHidesLatency, blockSizeLimited, smallBlocks, backgroundIO, foreignRequests, noisyNeighbour, comesAndGoes, betweenTrials,
-	notSteady, workingSet, noDeviceEvidence, runnerDisturbs,
+	notSteady, neverSteady, workingSet, noDeviceEvidence, runnerDisturbs,
 }
 
 // Judge returns the verdicts on a trial, those that invalidate first. There is at most one of a
