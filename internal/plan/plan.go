@@ -126,8 +126,8 @@ func Build(in Input) (*trial.Plan, error) {
 }
 
 // Duration is how long the trials of all workers measure, one after the other; of a plan that may
-// stop early, those that it has in any case. Of the rounds of a precondition it counts as many as there may be. Trials of unknown duration count as
-// none, and so does all that is done between two trials.
+// stop early, those that it has in any case. Of the rounds of a precondition it counts as many as there
+// may be. Trials of unknown duration count as none, and so does all that is done between two trials.
 func Duration(p *trial.Plan, engines Checker) time.Duration {
 	var worker time.Duration
 	for _, w := range p.Workloads {
