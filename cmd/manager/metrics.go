@@ -5,8 +5,9 @@ import (
 	"fmt"
 
 	"github.com/spf13/pflag"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"storagebench.io/storagebench/controllers/metrics/access"
 )
 
 // metricsOptions say how metrics are served.
@@ -32,7 +33,7 @@ func (o *metricsOptions) server() (server.Options, error) {
 		}
 		return out, nil
 	}
-	out.SecureServing, out.FilterProvider, out.CertDir = true, filters.WithAuthenticationAndAuthorization, o.certDir
+	out.SecureServing, out.FilterProvider, out.CertDir = true, access.Filter, o.certDir
 	// HTTP/2 is of no use to a scrape, and lets a client cancel requests faster than they can be refused.
 	out.TLSOpts = []func(*tls.Config){func(c *tls.Config) {
 		c.MinVersion, c.NextProtos = tls.VersionTLS12, []string{"http/1.1"}

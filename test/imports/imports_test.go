@@ -69,6 +69,22 @@ func list(t *testing.T) []Package {
 	}
 }
 
+// What the operator must not be linked with: k8s.io/apiserver alone brings gRPC, OpenTelemetry and CEL, a sixth of the program.
+func TestTheOperatorIsLinkedWithoutAnAPIServer(t *testing.T) {
+	for _, p := range list(t) {
+		if p.ImportPath != Module+"/cmd/manager" {
+			continue
+		}
+		for _, dep := range p.Deps {
+			if hasPrefix([]string{"k8s.io/apiserver/", "google.golang.org/grpc", "go.opentelemetry.io/otel/sdk", "github.com/google/cel-go"}, dep) {
+				t.Errorf("cmd/manager depends on %s; go mod why -m says through what", dep)
+			}
+		}
+		return
+	}
+	t.Error("there is no cmd/manager")
+}
+
 // The check itself must be able to fail.
 func TestCheck(t *testing.T) {
 	rules := []Rule{

@@ -209,10 +209,11 @@ var Rules = []Rule{
 	{Path: "controllers/fence", Foreign: controllerFramework},
 	{Path: "controllers/written", Foreign: []string{"k8s.io/apimachinery/pkg/types"}},
 	{Path: "controllers/metrics", Own: []string{"api/v1alpha1", "controllers/leases"}, Foreign: append([]string{"github.com/prometheus/client_golang/prometheus"}, controllerFramework...)},
+	{Path: "controllers/metrics/access", Foreign: controllerFramework},
 	{Path: "controllers/action", Foreign: append([]string{"github.com/prometheus/client_golang/prometheus"}, controllerFramework...)},
 	{
 		Path:    "cmd/manager",
-		Own:     []string{"api/v1alpha1", "controllers", "internal/jobspec", "internal/tunable", "internal/workload/engines"},
+		Own:     []string{"api/v1alpha1", "controllers", "controllers/metrics/access", "internal/jobspec", "internal/tunable", "internal/workload/engines"},
 		Foreign: []string{"k8s.io/", "sigs.k8s.io/controller-runtime", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 	},
 	{Path: "config/crd"}, // embeds the CRDs
