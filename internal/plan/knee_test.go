@@ -111,3 +111,34 @@ func TestASearchKeepsTheBudget(t *testing.T) {
 		t.Errorf("got %+v, %v", p, err)
 	}
 }
+
+// A search of 10 probes beside another workload, which has trials.
+func TestProbesOfASearchAreNoTrialsOfOtherWorkloads(t *testing.T) {
+	for name, c := range map[string]struct {
+		min      int32
+		variants []string
+		want     string
+	}{
+		"too few for a median":      {min: 5, want: "5 trials give a median without an interval: set trials.min to 6 or more"},
+		"enough for a median":       {min: 6},
+		"too few for a comparison":  {min: 6, variants: []string{"a", "b"}, want: "3 blocks cannot tell any of 2 differences from none with 95 % confidence: set trials.min to 14 or more"},
+		"as many as the plan wants": {variants: []string{"a", "b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := swept(promised(func(*v1alpha1.SLO) {}))
+			b.Spec.Trials = v1alpha1.Trials{Min: c.min}
+			in := Input{Benchmark: b, Run: "r", Nodes: []string{"a"}, Engines: checker{}}
+			for _, v := range c.variants {
+				b.Spec.Variants = append(b.Spec.Variants, v1alpha1.Variant{Name: v})
+				in.Variants = append(in.Variants, trial.Variant{Name: v})
+			}
+			p, err := Build(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(Advice(p), "\n"); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -167,7 +167,13 @@ func comparisonRows(p *trial.Plan, nodes int) int {
 	if p.ComparesTargets() {
 		return len(p.Cells()) * (len(p.Targets) - 1) * nodes
 	}
-	return len(p.Workloads) * (len(arms(p)) - 1) * len(p.Targets) * nodes
+	compared := 0
+	for _, w := range p.Workloads {
+		if w.Knee == nil { // the probes of a search have rates of their own, and are compared with nothing
+			compared++
+		}
+	}
+	return compared * (len(arms(p)) - 1) * len(p.Targets) * nodes
 }
 
 // Advice says where the trials of a plan are too few to answer, or in an order that does not let
@@ -175,7 +181,9 @@ func comparisonRows(p *trial.Plan, nodes int) int {
 func Advice(p *trial.Plan) []string {
 	repeats := 0
 	for _, t := range p.Trials {
-		repeats = max(repeats, t.Repeat)
+		if w, ok := p.Workload(t.Workload); ok && w.Knee == nil { // probes of a search answer another question
+			repeats = max(repeats, t.Repeat)
+		}
 	}
 	var out []string
 	nodes := map[string]bool{}
