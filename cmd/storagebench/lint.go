@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,11 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/suggest"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
-	"storagebench.io/storagebench/internal/workload/engines"
 	fioengine "storagebench.io/storagebench/internal/workload/fio"
 )
 
@@ -52,8 +49,9 @@ func newLintCommand() *cobra.Command {
 once and with line numbers, and all that storagebench would not do as it is written. It needs
 no cluster and runs nothing.
 
-A file that ends with .yaml, .yml or .json is a StorageBenchmark. Files that a job file
-includes are found beside it.
+A file that ends with .yaml, .yml or .json is a StorageBenchmark. Each of its workloads is
+checked at every point of its sweep; if nothing is wrong with them, the rest is checked as
+plan does, up to the first mistake. Files that a job file includes are found beside it.
 
 Exit codes: 0 nothing is wrong (there may be changes), 1 failed, 2 bad input.`,
 		Example: `  # what would storagebench do otherwise than this job file says?
@@ -217,58 +215,4 @@ func readLimited(file string) (string, error) {
 		err = fmt.Errorf("%s is larger than %d bytes", file, maxJobFile)
 	}
 	return string(content), err
-}
-
-// benchmark checks every workload of a StorageBenchmark for the mode of each target.
-func (d *lintDocument) benchmark(ctx context.Context, file string) error {
-	b, err := readBenchmark(ctx, file)
-	if f, ok := errors.AsType[*trial.Failure](err); ok {
-		d.Problems = append(d.Problems, lintFinding{File: file, Field: f.Field, Message: f.Message, Remedy: f.Remedy})
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	modes := map[trial.Mode]bool{}
-	for _, t := range b.Spec.Targets {
-		mode := trial.Filesystem
-		if t.BlockDevice != nil || t.StorageClass != nil && t.StorageClass.VolumeMode == "Block" {
-			mode = trial.Block
-		}
-		modes[mode] = true
-	}
-	for _, w := range b.Spec.Workloads {
-		for _, mode := range slices.Sorted(maps.Keys(modes)) {
-			if err := d.workload(file, w, mode); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (d *lintDocument) workload(file string, w v1alpha1.Workload, mode trial.Mode) error {
-	encoded, err := json.Marshal(w)
-	if err != nil {
-		return err
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(encoded, &fields); err != nil {
-		return err
-	}
-	delete(fields, "name")
-	delete(fields, "sweep")
-	prefix := "spec.workloads[" + w.Name + "]."
-	if raw, ok := fields["fio"]; ok {
-		problems, changes := fioengine.Lint(raw, mode, workload.Machine{})
-		d.add(file+" "+w.Name, prefix, problems, changes)
-		return nil
-	}
-	for engine, raw := range fields {
-		failure, ok := errors.AsType[*trial.Failure](engines.All().Check(engine, raw, mode))
-		if ok {
-			d.add(file+" "+w.Name, prefix, []fioengine.Finding{{Field: failure.Field, Message: failure.Message, Remedy: failure.Remedy}}, nil)
-		}
-	}
-	return nil
 }

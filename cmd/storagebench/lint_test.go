@@ -89,6 +89,65 @@ func TestLintOfABenchmark(t *testing.T) {
 	}
 }
 
+// lint finds nothing wrong exactly where plan makes a plan.
+func TestLintOfABenchmarkChecksWhatPlanChecks(t *testing.T) {
+	const fio = "fio: {jobFile: \"[a]\\nsize=1m\\nruntime=1\\nbs=${BS}\", variables: {BS: 4k}}"
+	for name, c := range map[string]struct {
+		spec string
+		want []string
+	}{
+		"a sweep":  {spec: "workloads: [{name: w, " + fio + ", sweep: {over: [{parameter: BS, values: [4k, 8k]}]}}]"},
+		"a search": {spec: "workloads: [{name: w, " + fio + ", sweep: {slo: {metric: read.latency.p99, below: 2ms, rate: {from: 100, to: 5000}}}}]"},
+		"a value that fio refuses": {
+			spec: "workloads: [{name: w, " + fio + ", sweep: {over: [{parameter: BS, values: [4k, 8q]}]}}]",
+			want: []string{"8q"},
+		},
+		"values that are there twice, and a mistake in another workload": {
+			spec: "workloads: [{name: w, " + fio + ", sweep: {over: [{parameter: BS, values: [4k, 4k]}]}}, {name: v, fio: {jobFile: \"[a]\\nsiez=1m\"}}]",
+			want: []string{"spec.workloads[w].sweep.over[BS].values", "siez"},
+		},
+		"a parameter that no engine has": {
+			spec: "workloads: [{name: w, filesync: {size: 1Mi}, sweep: {over: [{parameter: deepness, values: [1, 2]}]}}]",
+			want: []string{"spec.workloads[w].sweep.over[deepness]"},
+		},
+		"a search without a limit": {
+			spec: "workloads: [{name: w, " + fio + ", sweep: {slo: {metric: read.latency.p90, below: 2ms, rate: {from: 100, to: 5000}}}}]",
+			want: []string{"spec.workloads[w].sweep.slo.metric"},
+		},
+		"a gate of a search": {
+			spec: "workloads: [{name: w, " + fio + ", sweep: {slo: {metric: read.latency.p99, below: 2ms, rate: {from: 100, to: 5000}}}}]\n  gates: [{workload: w, metric: read.latency.p99, max: 2ms}]",
+			want: []string{"spec.gates[0].workload"},
+		},
+		"more trials than a worker has": {
+			spec: "workloads: [{name: w, " + fio + ", sweep: {over: [{parameter: BS, values: [1k, 2k, 4k, 8k, 16k, 32k]}]}}]\n  trials: {min: 100}",
+			want: []string{"spec.trials.min"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "b.yaml")
+			text := "apiVersion: storagebench.io/v1alpha1\nkind: StorageBenchmark\nmetadata: {name: b}\nspec:\n  targets: [{name: t, hostPath: {path: /x}}]\n  " + c.spec + "\n"
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			out, err := runLint(t, file)
+			if got, want := exitCode(err) == exitInvalid, len(c.want) > 0; got != want {
+				t.Errorf("something is wrong: %v, want %v", got, want)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(out, want) {
+					t.Errorf("%q is not in\n%s", want, out)
+				}
+			}
+			plan := newCommand()
+			plan.SetOut(&bytes.Buffer{})
+			plan.SetArgs([]string{"plan", "-f", file})
+			if planned := plan.Execute() == nil; planned == (len(c.want) > 0) {
+				t.Errorf("plan makes a plan: %v", planned)
+			}
+		})
+	}
+}
+
 func TestLintRefusesItsOwnArguments(t *testing.T) {
 	for _, arguments := range [][]string{
 		{}, {"x.fio", "--command", "fio"}, {"/does/not/exist.fio"}, {"--mode", "Bock", "--command", "fio"}, {"--variable", "X", "--command", "fio"}, {"-o", "yaml", "--command", "fio"}, {"--include", "/does/not/exist", "--command", "fio"},

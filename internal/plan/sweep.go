@@ -87,6 +87,20 @@ func pointsOf(w v1alpha1.Workload) ([]point, error) {
 	return out, nil
 }
 
+// AtPoints returns a workload of the spec as it is measured, at each point of its sweep: of a search,
+// at both ends of its range. The error is a *trial.Failure of the sweep.
+func AtPoints(w v1alpha1.Workload) ([]v1alpha1.Workload, error) {
+	points, err := pointsOf(w)
+	if err != nil {
+		return nil, err
+	}
+	var out []v1alpha1.Workload
+	for _, at := range points {
+		out = append(out, at.workload)
+	}
+	return out, nil
+}
+
 func isTunable(parameter string) bool   { return strings.Contains(parameter, ".") }
 func isParameter(parameter string) bool { return !isTunable(parameter) }
 
