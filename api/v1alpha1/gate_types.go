@@ -125,9 +125,10 @@ type GateStatus struct {
 // AnswerStatus is what a run answers.
 type AnswerStatus struct {
 	// answer in one word. Qualified: every gate is met. NotQualified: one is missed. Better, Worse,
-	// NoDifference: what a comparison shows. Inconclusive: more trials are needed, or not all was
-	// measured. Invalid: a verdict makes the number worthless. Regression: no gate is missed, but the
-	// run is worse than its baseline. Measured: there was no question.
+	// NoDifference: what a comparison shows. Inconclusive: more trials are needed, not all was
+	// measured, or the run that spec.baseline.from names is lost. Invalid: a verdict makes the number
+	// worthless. Regression: no gate is missed, but the run is worse than its baseline. Measured: there was
+	// no question.
 	// +required
 	// +kubebuilder:validation:Enum=Qualified;NotQualified;Better;Worse;NoDifference;Inconclusive;Invalid;Regression;Measured
 	Answer string `json:"answer"`

@@ -2,6 +2,9 @@ package benchmark
 
 import (
 	"cmp"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers/results"
@@ -17,11 +20,21 @@ func baselineOf(b *v1alpha1.StorageBenchmark) *results.Baseline {
 	out := &results.Baseline{Run: spec.From, Benchmark: spec.Benchmark, MaxRegression: plan.DefaultMaxRegression}
 	if cmp.Or(spec.From, v1alpha1.LatestQualified) == v1alpha1.LatestQualified {
 		out.Run = b.Status.LatestQualified
+	} else {
+		out.Named = !chosenBySchedule(b)
 	}
 	if limit, err := plan.Percent(spec.MaxRegression); err == nil { // or else it is empty: the plan was checked
 		out.MaxRegression = limit
 	}
 	return out
+}
+
+// chosenBySchedule reports whether a schedule put the latest of its qualified runs into spec.baseline, where its
+// template names none. If that one is lost, the next that is measured must be able to take its place: or
+// no run of the schedule would ever qualify again.
+func chosenBySchedule(b *v1alpha1.StorageBenchmark) bool {
+	owner := metav1.GetControllerOf(b)
+	return owner != nil && owner.Kind == "StorageBenchmarkSchedule" && strings.HasPrefix(b.Spec.Baseline.Benchmark, owner.Name+"-")
 }
 
 // baselinesOf returns the runs of a benchmark that a later one may be compared with: the last one, the

@@ -24,12 +24,16 @@ type Baseline struct {
 	Run string
 	// Benchmark of the same namespace; empty: the run's own.
 	Benchmark string
+	// Named: the spec names the run. A run that was to be compared with that one and cannot be has no answer.
+	// Otherwise it is the latest that qualified, and the run is the first of a new row.
+	Named bool
 	// MaxRegression is the worst acceptable change: 0.05 is 5 %.
 	MaxRegression float64
 }
 
 // against compares a summary with that of the baseline. That there is none to compare with is an
-// outcome; the error is of the store, and worth another try.
+// outcome; the error is of the store, and worth another try. Access that is denied is not: the run's own
+// documents could be read, and a store answers so for objects that are gone, to those who may not list them.
 func against(ctx context.Context, bucket stores.Bucket, rs *v1alpha1.ResultStore, b Baseline, s result.Summary) (*result.Baseline, error) {
 	out := &result.Baseline{Run: b.Run, Outcome: string(compare.Inconclusive), MaxRegression: b.MaxRegression}
 	if b.Run == "" {
@@ -42,6 +46,7 @@ func against(ctx context.Context, bucket stores.Bucket, rs *v1alpha1.ResultStore
 		key = keys.Baseline()
 	}
 	document, err := bucket.GetLimited(ctx, key, result.MaxRunSummary)
+	out.Lost = b.Named && err != nil
 	switch {
 	case errors.Is(err, store.ErrNotFound) && stores.IsInternal(rs):
 		out.Sentence = fmt.Sprintf("the operator holds no summary of run %s of this benchmark: without a ResultStore it holds those of the last run, of the latest that qualified and of spec.baseline.from; name one of them, or a ResultStore in spec.results.storeRef.name", b.Run)
@@ -49,20 +54,24 @@ func against(ctx context.Context, bucket stores.Bucket, rs *v1alpha1.ResultStore
 	case errors.Is(err, store.ErrNotFound):
 		out.Sentence = fmt.Sprintf("the result store has no summary of run %s of benchmark %s; set spec.baseline.from to a run that it has", b.Run, keys.Name)
 		return out, nil
+	case errors.Is(err, store.ErrDenied):
+		out.Sentence = fmt.Sprintf("the result store lets nobody read the summary of run %s of benchmark %s, or has none; set spec.baseline.from to a run that it has", b.Run, keys.Name)
+		return out, nil
 	case errors.Is(err, store.ErrTooLarge):
 		out.Sentence = fmt.Sprintf("the summary of run %s is too large to be one", b.Run)
 		return out, nil
 	case err != nil:
 		return nil, err
 	}
-	judge(out, document, s)
+	judge(out, document, s, b.Named)
 	return out, nil
 }
 
 // judge compares a summary with the document of an earlier one, which may be anything.
-func judge(out *result.Baseline, document []byte, s result.Summary) {
+func judge(out *result.Baseline, document []byte, s result.Summary, named bool) {
 	var before result.Summary
 	if err := result.Decode(document, result.SummarySchema, &before); err != nil {
+		out.Lost = named
 		out.Sentence = fmt.Sprintf("the summary of run %s cannot be read: %v", out.Run, err)
 		return
 	}
@@ -75,14 +84,17 @@ func judge(out *result.Baseline, document []byte, s result.Summary) {
 	out.Outcome, out.Sentence = string(c.Verdict), c.Sentence()
 }
 
-// answerWith writes the comparison with the baseline into a summary. A regression is the answer, unless
-// a gate is missed or the numbers are worthless.
+// answerWith writes the comparison with the baseline into a summary. A regression is the answer, and so is that
+// the baseline is lost, unless a gate is missed or the numbers are worthless.
 func answerWith(s *result.Summary, b *result.Baseline) {
 	s.Baseline = b
-	if s.Answer == nil || b.Outcome != string(compare.Regression) || s.Answer.Answer == result.NotQualified || s.Answer.Answer == result.Invalid {
-		return
+	switch {
+	case s.Answer == nil || s.Answer.Answer == result.NotQualified || s.Answer.Answer == result.Invalid:
+	case b.Lost:
+		s.Answer.Answer, s.Answer.Sentence = string(compare.Inconclusive), fmt.Sprintf("cannot be compared with run %s: %s", b.Run, b.Sentence)
+	case b.Outcome == string(compare.Regression):
+		s.Answer.Answer, s.Answer.Sentence = result.Regression, fmt.Sprintf("worse than run %s: %s", b.Run, b.Sentence)
 	}
-	s.Answer.Answer, s.Answer.Sentence = result.Regression, fmt.Sprintf("worse than run %s: %s", b.Run, b.Sentence)
 }
 
 // keepBaseline keeps what later runs are compared with in the operator's own store, which drops

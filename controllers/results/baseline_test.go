@@ -40,6 +40,7 @@ func TestARunIsComparedWithItsBaseline(t *testing.T) {
 		"no run before":         {bucketStore, "", 1000, nil, "Inconclusive", "no earlier run"},
 		"a run that is gone":    {bucketStore, "gone", 1000, nil, "Inconclusive", "no summary of run gone"},
 		"a run that is no JSON": {bucketStore, "bad", 1000, nil, "Inconclusive", "cannot be read"},
+		"a run that is denied":  {bucketStore, "denied", 1000, nil, "Inconclusive", "lets nobody read the summary of run denied"},
 		"without a ResultStore": {&v1alpha1.ResultStore{}, "old", 700, nil, "Regression", "read.iops of t/w/n is 0.700 times"},
 		"gone without one":      {&v1alpha1.ResultStore{}, "gone", 1000, nil, "Inconclusive", "name one of them, or a ResultStore in spec.results.storeRef.name"},
 		"a store that is away":  {bucketStore, "old", 1000, store.ErrUnreachable, "", ""},
@@ -53,10 +54,11 @@ func TestARunIsComparedWithItsBaseline(t *testing.T) {
 			}
 			bad := trial.Keys{Namespace: "lab", Name: "b", Run: "bad"}
 			b.put(t, bad.Summary(), []byte("{"))
+			b.broken[trial.Keys{Namespace: "lab", Name: "b", Run: "denied"}.Summary()] = store.ErrDenied
 			if c.broken != nil {
 				b.broken[keys.Summary()] = c.broken
 			}
-			got, err := against(t.Context(), b, c.store, Baseline{Run: c.run, MaxRegression: 0.05}, rated("new", c.rate))
+			got, err := against(t.Context(), b, c.store, Baseline{Run: c.run, Named: true, MaxRegression: 0.05}, rated("new", c.rate))
 			if !errors.Is(err, c.broken) || (err != nil) != (c.broken != nil) {
 				t.Fatal(err)
 			}
@@ -65,6 +67,9 @@ func TestARunIsComparedWithItsBaseline(t *testing.T) {
 			}
 			if got.Outcome != c.outcome || !strings.Contains(got.Sentence, c.text) || got.Run != c.run {
 				t.Errorf("%+v", got)
+			}
+			if lost := c.run == "gone" || c.run == "bad" || c.run == "denied"; got.Lost != lost {
+				t.Errorf("lost: %v, want %v", got.Lost, lost)
 			}
 			if c.outcome == "NoWorse" && (len(got.Differences) != 1 || got.Differences[0] != "target t: old -> new") {
 				t.Errorf("differences: %v", got.Differences)
@@ -97,6 +102,37 @@ func TestARegressionIsTheAnswer(t *testing.T) {
 		if s.Answer.Answer != c.want || s.Answer.Sentence != said || s.Baseline != b {
 			t.Errorf("%s: %+v", name, s.Answer)
 		}
+	}
+}
+
+func TestALostBaselineIsTheAnswerIfTheSpecNamesIt(t *testing.T) {
+	rs := &v1alpha1.ResultStore{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	for name, c := range map[string]struct {
+		named  bool
+		answer string
+		want   string
+	}{
+		"gates are met":             {true, result.Qualified, "Inconclusive"},
+		"without a question":        {true, result.JustMeasured, "Inconclusive"},
+		"a gate is missed as well":  {true, result.NotQualified, result.NotQualified},
+		"the numbers are worthless": {true, result.Invalid, result.Invalid},
+		"the latest that qualified": {false, result.Qualified, result.Qualified},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := rated("new", 1000)
+			s.Answer = &result.Answer{Answer: c.answer, Sentence: "before"}
+			b, err := against(t.Context(), newBucket(t), rs, Baseline{Run: "gone", Named: c.named}, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answerWith(&s, b)
+			if s.Answer.Answer != c.want {
+				t.Errorf("the answer is %s, want %s", s.Answer.Answer, c.want)
+			}
+			if said := strings.Contains(s.Answer.Sentence, "cannot be compared with run gone: the result store has no summary"); said != (c.want == "Inconclusive") {
+				t.Errorf("the sentence is %q", s.Answer.Sentence)
+			}
+		})
 	}
 }
 

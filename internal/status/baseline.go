@@ -30,6 +30,8 @@ func setBaseline(status *v1alpha1.StorageBenchmarkStatus, s result.Summary) {
 func qualifies(s result.Summary) bool {
 	unqualified := []string{result.NotQualified, result.Invalid, string(compare.Inconclusive)}
 	switch {
+	case s.Baseline != nil && s.Baseline.Lost:
+		return false // nobody knows whether it is worse than the run that it was to be compared with
 	case len(s.Failures) > 0 || len(s.Rows) == 0 || s.Stored < s.Planned:
 		return false
 	case s.Answer != nil && len(s.Gates) > 0 && slices.Contains(unqualified, s.Answer.Answer), s.Answer != nil && s.Answer.Answer == result.Invalid:

@@ -24,10 +24,14 @@ func TestARunIsTheBaselineOfLaterOnesIfItMayBe(t *testing.T) {
 		"undecided gates": {func(s *result.Summary) {
 			s.Gates, s.Answer = make([]result.Gate, 1), &result.Answer{Answer: "Inconclusive"}
 		}, "old"},
-		"invalid":            {func(s *result.Summary) { s.Answer = &result.Answer{Answer: result.Invalid} }, "old"},
-		"a worker failed":    {func(s *result.Summary) { s.Failures = map[string]*trial.Failure{"w": {}} }, "old"},
-		"nothing measured":   {func(s *result.Summary) { s.Rows = nil }, "old"},
-		"a regression":       {func(s *result.Summary) { s.Baseline = &result.Baseline{Outcome: "Regression"} }, "old"},
+		"invalid":          {func(s *result.Summary) { s.Answer = &result.Answer{Answer: result.Invalid} }, "old"},
+		"a worker failed":  {func(s *result.Summary) { s.Failures = map[string]*trial.Failure{"w": {}} }, "old"},
+		"nothing measured": {func(s *result.Summary) { s.Rows = nil }, "old"},
+		"a regression":     {func(s *result.Summary) { s.Baseline = &result.Baseline{Outcome: "Regression"} }, "old"},
+		"undecided noise":  {func(s *result.Summary) { s.Baseline = &result.Baseline{Outcome: "Inconclusive"} }, "new"},
+		"a lost baseline": {func(s *result.Summary) {
+			s.Baseline = &result.Baseline{Outcome: "Inconclusive", Lost: true}
+		}, "old"},
 		"no worse than last": {func(s *result.Summary) { s.Baseline = &result.Baseline{Outcome: "NoWorse"} }, "new"},
 	} {
 		s := summary(1)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -156,6 +157,43 @@ func TestABenchmarkWithAGateIsQualifiedOrNot(t *testing.T) {
 			}
 			if len(b.Status.Gates) != 1 || b.Status.Answer == nil {
 				t.Errorf("gates %+v, answer %+v", b.Status.Gates, b.Status.Answer)
+			}
+		})
+	}
+}
+
+// Nobody may take a run for good that was to be compared with one that is lost.
+func TestALostBaselineIsTheAnswerOfTheRun(t *testing.T) {
+	for name, prepare := range map[string]func(*lab) func(*v1alpha1.StorageBenchmarkSpec){
+		"without a ResultStore": func(l *lab) func(*v1alpha1.StorageBenchmarkSpec) { l.withoutStore(); return withoutResults },
+		"in a ResultStore":      func(*lab) func(*v1alpha1.StorageBenchmarkSpec) { return func(*v1alpha1.StorageBenchmarkSpec) {} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, 1)
+			change := prepare(l)
+			b := l.benchmark("compared", func(s *v1alpha1.StorageBenchmarkSpec) {
+				change(s)
+				s.Trials.Min = 6
+				s.Gates = []v1alpha1.Gate{{Workload: "w", Metric: "read.iops", Min: &v1alpha1.Scalar{Text: "500"}}} // which is met
+				s.Baseline = &v1alpha1.Baseline{From: "g1-gone"}
+			})
+			if name == "in a ResultStore" {
+				l.finish(b, func(*result.WorkerSummary, *trial.Receipt) {})
+			} else {
+				job := l.job(b)
+				pod := l.pod(job, func(*corev1.Pod) {})
+				l.end(job, pod, l.storeByGrant(job))
+			}
+			l.await(b, reason.Finished)
+			if a := b.Status.Answer; a == nil || a.Answer != "Inconclusive" || !strings.Contains(a.Sentence, "cannot be compared with run g1-gone") {
+				t.Errorf("the answer is %+v", a)
+			}
+			c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionQualified)
+			if c == nil || c.Status != "Unknown" || c.Reason != reason.GatesNotDecided {
+				t.Errorf("Qualified is %+v", c)
+			}
+			if b.Status.LatestQualified != "" {
+				t.Errorf("later runs are compared with %s", b.Status.LatestQualified)
 			}
 		})
 	}
