@@ -5,6 +5,9 @@
 # shellcheck shell=bash
 
 stage_names=() stages_failed=() stage_times=()
+# STAGE_TREE is in the environment of all that a stage starts, so its processes can be found, also after those
+# that started them have ended. Where stages are in stages, it is a path.
+declare -A stage_tree=()
 declare -A stage_command=() stage_nice=() stage_after=() stage_pid=() stage_begin=() stage_state=()
 stages_directory=$(mktemp -d) || exit
 stages_cpu=0
@@ -72,8 +75,10 @@ begin_stage() {
   ((limit > 0)) || limit=1
   stage_begin[$name]=$SECONDS
   stage_state[$name]=running
-  # In the background, because bash handles no signal while it runs a command.
-  eval "nice -n ${stage_nice[$name]} timeout --kill-after=60s $limit ${stage_command[$name]}" >"$stages_directory/$name" 2>&1 </dev/null &
+  stage_tree[$name]="${STAGE_TREE:-}/$$-$EPOCHSECONDS.$name;"
+  # In the background, because bash handles no signal while it runs a command. Without exec, stage_pid is a
+  # shell, which a signal ends and timeout never hears of.
+  STAGE_TREE=${stage_tree[$name]} eval "exec nice -n ${stage_nice[$name]} timeout --kill-after=${STAGE_GRACE:-60}s $limit ${stage_command[$name]}" >"$stages_directory/$name" 2>&1 </dev/null &
   stage_pid[$name]=$!
   printf '[%4d s] %s begins: %s\n' "$SECONDS" "$name" "${stage_command[$name]}"
 }
@@ -81,6 +86,8 @@ begin_stage() {
 end_stage() {
   local name=$1 status=$2 seconds=$((SECONDS - stage_begin[$1])) cpu verdict=ok
   unset "stage_pid[$name]"
+  # timeout ended it, or somebody else did: what has groups of its own may go on.
+  case $status in 124 | 137 | 143) end_trees "$name" ;; esac
   stage_state[$name]=ended
   # Of all children that have ended; the difference is this one's.
   times >"$stages_directory/.times"
@@ -107,11 +114,55 @@ stages_progress() {
   [ -z "$line" ] || printf '[%4d s] %s\n' "$SECONDS" "${line#; }"
 }
 
-# end_stages: ends the stages that still run, and shows their output.
+# stage_processes NAME...: the processes of stages. What has a session of its own is a daemon, such as the
+# cluster's, which others end.
+stage_processes() {
+  local name patterns=()
+  for name; do patterns+=(-e "STAGE_TREE=${stage_tree[$name]}"); done
+  {
+    grep -lszaF "${patterns[@]}" /proc/[0-9]*/environ | sed 's,^/proc/\([0-9]*\)/environ$,marked \1,'
+    ps -eo pid=,ppid=,sid=,stat=
+  } | awk -v self=$$ '
+    $1 == "marked" { of_stage[$2] = 1; next }
+    $4 !~ /^Z/ { parent[$1] = $2; session[$1] = $3 }
+    END {
+      # Also those that were given another environment.
+      do {
+        more = 0
+        for (pid in parent) if (!(pid in of_stage) && parent[pid] in of_stage) { of_stage[pid] = 1; more = 1 }
+      } while (more)
+      for (pid in of_stage) if (session[pid] != "" && session[pid] == session[self]) print pid
+    }'
+}
+
+# end_trees NAME...: waits for the end of all processes of stages that were told to end. It tells each of them
+# after STAGE_ASK seconds (10), as not every script passes a signal on, and kills what is left after
+# STAGE_GRACE seconds (60).
+end_trees() {
+  local left waited=0 ask=${STAGE_ASK:-10} grace=${STAGE_GRACE:-60}
+  (($#)) || return 0
+  while left=$(stage_processes "$@") && [ -n "$left" ]; do
+    # shellcheck disable=SC2086  # a list
+    if ((waited > grace + 5)); then
+      echo "stages: these cannot be killed:" $left
+      return
+    elif ((waited >= grace)); then
+      kill -KILL $left 2>/dev/null
+    elif ((waited == ask)); then
+      kill $left 2>/dev/null
+    fi
+    sleep 1
+    waited=$((waited + 1))
+  done
+}
+
+# end_stages: ends the stages that still run, and shows their output. It takes little more than STAGE_GRACE
+# seconds.
 end_stages() {
   local name
-  # timeout passes it on to all that the stage has started.
+  # timeout passes it on to its group; those of stages in stages, and scripts that pass nothing on, are next.
   for name in "${!stage_pid[@]}"; do kill "${stage_pid[$name]}" 2>/dev/null; done
+  end_trees "${!stage_pid[@]}"
   for name in "${!stage_pid[@]}"; do
     wait "${stage_pid[$name]}"
     end_stage "$name" 143
