@@ -43,7 +43,8 @@ const (
 const certificateValid = 10 * 365 * 24 * time.Hour
 
 // Receiver takes what workers of runs without a ResultStore upload. Only the leader listens: a
-// worker that reaches another replica is refused the connection, and tries again.
+// worker that reaches another replica is refused the connection, and tries another one at once
+// (internal/store/presigned).
 type Receiver struct {
 	Inbox *inbox.Inbox
 	// Address to listen on, such as :8443.

@@ -50,7 +50,7 @@ func New(grant trial.Grant) (*Objects, error) {
 	}
 	transport := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: connectTimeout}).DialContext,
+		DialContext:           dialer{dial: (&net.Dialer{}).DialContext, timeout: connectTimeout, silence: silence, last: lastAttempt}.connect,
 		TLSClientConfig:       config,
 		TLSHandshakeTimeout:   connectTimeout,
 		ResponseHeaderTimeout: responseTimeout,
