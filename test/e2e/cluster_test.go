@@ -31,6 +31,7 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/test/cluster"
 	"storagebench.io/storagebench/test/faults"
+	"storagebench.io/storagebench/test/turns"
 	"storagebench.io/storagebench/test/wait"
 )
 
@@ -45,6 +46,10 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	api = connection.API
+	if err := turns.AloneFirst(turnsDirectory); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		os.Exit(1)
+	}
 	os.Exit(m.Run())
 }
 

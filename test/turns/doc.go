@@ -5,4 +5,8 @@
 // A test that may run beside others calls WithOthers, one that must not calls Alone; both
 // hold their turn until the test's end. Who wants to be alone comes before those who ask
 // after it, so it waits only for the tests that run already.
+//
+// A program that has several to run alone calls AloneFirst before them: tests of other
+// programs begin when they are over. Otherwise each would wait for one of those, which may
+// take minutes.
 package turns

@@ -3,6 +3,7 @@ package turns_test
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -83,5 +84,62 @@ func TestNobodyOvertakesATestThatWaitsToBeAlone(t *testing.T) {
 	turns.Alone(t, directory)
 	if !<-shut {
 		t.Error("the gate was open while a test waited to be alone")
+	}
+}
+
+// helper is this program as another one: it takes a turn beside others, and ends.
+const helper = "STORAGEBENCH_TURNS_HELPER"
+
+func TestAnotherProgramWaitsForTheTestsThatAreAlone(t *testing.T) {
+	if directory := os.Getenv(helper); directory != "" {
+		turns.WithOthers(t, directory)
+		return
+	}
+	directory := t.TempDir()
+	if err := turns.AloneFirst(directory); err != nil {
+		t.Fatal(err)
+	}
+	other := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
+	other.Env = append(os.Environ(), helper+"="+directory)
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- other.Wait() }()
+	for range 3 { // between two of them nobody gets in
+		t.Run("alone", func(t *testing.T) { turns.Alone(t, directory) })
+		select {
+		case err := <-ended:
+			t.Fatalf("another program had its turn before: %v", err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	t.Run("beside others", func(t *testing.T) { turns.WithOthers(t, directory) })
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("another program gets no turn")
+	}
+}
+
+func TestTwoProgramsThatAreAloneFirstTakeTurns(t *testing.T) {
+	directory := t.TempDir()
+	other, err := os.Create(filepath.Join(directory, "tests.first"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := other.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := syscall.Flock(int(other.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if err := turns.AloneFirst(directory); err != nil {
+		t.Error(err)
 	}
 }
