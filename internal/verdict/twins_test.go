@@ -296,6 +296,14 @@ var pairs = map[string]pair{
 		verdict: FromMemory, operation: "write", effect: result.Invalidates, lie: setting("drain.duration", 6.0, "phase.transactions.duration", 4.0),
 		twins: map[string]func(*Facts){"short": setting("drain.duration", 0.4, "phase.transactions.duration", 4.0)},
 	},
+	"a fast disk that makes up for it in no time": {
+		verdict: FromMemory, operation: "write", effect: result.Invalidates, lie: both(buffered, setting("drain.duration", 0.043, "phase.transactions.duration", 0.022)),
+		twins: map[string]func(*Facts){
+			"direct I/O, and a flush":  setting("drain.duration", 0.043, "phase.transactions.duration", 0.022),
+			"a flush":                  both(buffered, setting("drain.duration", 0.004, "phase.transactions.duration", 0.022)),
+			"most of it was on a disk": both(buffered, setting("drain.duration", 0.043, "phase.transactions.duration", 0.6)),
+		},
+	},
 	"a journal that hides what is missing": {
 		verdict: FromMemory, operation: "write", effect: result.Invalidates, lie: both(buffered, leftover(1)),
 		twins: map[string]func(*Facts){
