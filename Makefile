@@ -159,6 +159,10 @@ test-upgrade: ## Upgrade the local cluster from an older release in mid-work, an
 test-answers: deploy build ## Ask whether answers hold on the local cluster: qualify in a minute, equal and unequal pairs, time to ±5 % (hours; RUN=, TIMES=10)
 	@RUN='$(RUN)' TIMES='$(TIMES)' hack/test-answers
 
+.PHONY: test-experiments
+test-experiments: deploy build ## Repeat the experiments of five old posts with their samples, on the local cluster and its ZFS node (hours; RUN=)
+	@RUN='$(RUN)' hack/test-experiments
+
 .PHONY: test-truth
 test-truth: build ## Tell storagebench lies and honest twins on loop devices, as root, and count which it believes (TRUTH=quick: once each, TRUTH=ci: half of them)
 	@hack/test-truth $(TRUTH)

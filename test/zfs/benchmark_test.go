@@ -95,20 +95,53 @@ func TestSettingsOfZFSAreMeasuredAndPutBack(t *testing.T) {
 	l.ended(b, reason.Finished)
 	l.restored(b)
 	faults.Compare(t, untouched, present(t))
-	flushes := map[string]float64{}
-	for _, c := range b.Status.Comparisons {
-		for _, change := range c.Changes {
-			if change.Metric == "device.flush.count" {
-				flushes["flush"] = change.Control.AsApproximateFloat64()
-				flushes[c.Variant] = change.Variant.AsApproximateFloat64()
-			}
-		}
-	}
+	flushes := flushesOf(b)
 	t.Logf("flushes of 100 files: %v", flushes)
 	// Two disks of a mirror, and a file takes one flush of each at least.
 	if flushes["flush"] < 150 || len(flushes) != 3 || flushes["no-flush"] != 0 || flushes["no-sync"] > flushes["flush"]/4 {
 		t.Errorf("flushes that reached the disks: %v, %+v", flushes, b.Status.Comparisons)
 	}
+}
+
+// The disk's own cache is switched, which the kernel follows: without one it sends no flushes.
+func TestTheCacheOfADiskIsSwitchedAndPutBack(t *testing.T) {
+	caches := func() string { return inGuest(t, "bash", "-c", "cat /sys/class/scsi_disk/*/cache_type") }
+	const both = "write back\nwrite back"
+	if got := caches(); got != both {
+		t.Fatalf("before the test the caches are %q", got)
+	}
+	l := newLab(t)
+	b := l.benchmark("cache", func(s *v1alpha1.StorageBenchmarkSpec) {
+		s.Targets[0] = v1alpha1.Target{Name: "disk", HostPath: &v1alpha1.HostPathTarget{Path: "/mnt/ext4/bench"}}
+		s.Variants = nil
+		for _, v := range [][2]string{{"cache-on", "write back"}, {"cache-off", "write through"}} {
+			s.Variants = append(s.Variants, v1alpha1.Variant{Name: v[0], Tunables: []v1alpha1.Tunable{{Name: "scsi.disk.cache_type", Value: v1alpha1.Text(v[1])}}})
+		}
+	})
+	l.ended(b, reason.Finished)
+	l.restored(b)
+	if got := caches(); got != both {
+		faults.LeftChanged(t, "scsi.disk.cache_type", both, got)
+	}
+	flushes := flushesOf(b)
+	t.Logf("flushes of 100 files: %v", flushes)
+	if flushes["cache-on"] < 75 || flushes["cache-off"] != 0 || len(flushes) != 2 {
+		t.Errorf("flushes that reached the disk: %v, %+v", flushes, b.Status.Comparisons)
+	}
+}
+
+// flushesOf are those that reached the disks with each variant.
+func flushesOf(b *v1alpha1.StorageBenchmark) map[string]float64 {
+	flushes := map[string]float64{}
+	for _, c := range b.Status.Comparisons {
+		for _, change := range c.Changes {
+			if change.Metric == "device.flush.count" {
+				flushes[b.Spec.Variants[0].Name] = change.Control.AsApproximateFloat64()
+				flushes[c.Variant] = change.Variant.AsApproximateFloat64()
+			}
+		}
+	}
+	return flushes
 }
 
 // ZFS accepts a limit of the ARC that is below the least that it keeps, and ignores it.

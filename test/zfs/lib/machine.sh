@@ -14,6 +14,9 @@ guest_disks() {
   for disk in tank0 tank1; do
     [ -e "$GUEST/$disk" ] || pool_disk "$GUEST/$disk"
   done
+  # Two disks of one model, whose caches can be switched, each for a file system of its own.
+  [ -e "$GUEST/scsi0" ] || ext4_disk "$GUEST/scsi0"
+  [ -e "$GUEST/scsi1" ] || pool_disk "$GUEST/scsi1"
   [ -e "$GUEST/image" ] || truncate -s "$IMAGE_DISK_SIZE" "$GUEST/image"
 }
 
@@ -39,6 +42,13 @@ node_disk() {
 pool_disk() {
   truncate -s "$POOL_DISK_SIZE" "$1.new"
   echo 'start=2048, type=6A898CC3-1DD2-11B2-99A6-080020736631' | sfdisk --quiet --label gpt "$1.new"
+  mv "$1.new" "$1"
+}
+
+# ext4_disk FILE: all of it is one file system.
+ext4_disk() {
+  truncate -s "$POOL_DISK_SIZE" "$1.new"
+  mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "$1.new"
   mv "$1.new" "$1"
 }
 
@@ -80,6 +90,11 @@ guest_start() {
   for disk in "root:$(<"$GUEST/root")/root.ext4,readonly=on" "node:$GUEST/node.ext4" "tank0:$GUEST/tank0" "tank1:$GUEST/tank1" "image:$GUEST/image,readonly=on"; do
     options+=(-drive "if=none,id=${disk%%:*},format=raw,cache=writeback,discard=unmap,file=${disk#*:}"
       -device "virtio-blk-pci,drive=${disk%%:*},serial=${disk%%:*}")
+  done
+  # QEMU's SCSI disks do what MODE SELECT says: with the cache off, each write is followed by a flush.
+  options+=(-device virtio-scsi-pci,id=scsi)
+  for disk in scsi0 scsi1; do
+    options+=(-drive "if=none,id=$disk,format=raw,cache=writeback,discard=unmap,file=$GUEST/$disk" -device "scsi-hd,bus=scsi.0,drive=$disk,serial=$disk")
   done
   rm -f "$GUEST/agent.in" "$GUEST/agent.out"
   mkfifo "$GUEST/agent.in" "$GUEST/agent.out"
