@@ -64,8 +64,11 @@ func printPlanTable(w io.Writer, d *planDocument) error {
 	for _, advice := range d.Advice {
 		fmt.Fprintf(w, "Too few to answer: %s.\n", advice)
 	}
-	if d.TooLong {
-		fmt.Fprintf(w, "That is more than spec.timeout, %s: raise it, or lower trials.min or the workloads' runtime.\n", seconds(d.TimeoutSeconds))
+	switch {
+	case d.TooLong:
+		fmt.Fprintf(w, "That is more than spec.timeout, %s: raise it, or lower trials.min, the workloads' runtime or precondition.maxRounds.\n", seconds(d.TimeoutSeconds))
+	case d.TimeoutSeconds > 0 && d.Seconds > d.TimeoutSeconds:
+		fmt.Fprintf(w, "It may be more than spec.timeout, %s: the run then ends with what was measured until then.\n", seconds(d.TimeoutSeconds))
 	}
 	return nil
 }

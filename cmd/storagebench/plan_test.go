@@ -180,8 +180,11 @@ func TestAPlanCountsTheRoundsBeforeTheFirstTrial(t *testing.T) {
 		t.Errorf("the least are %v and %v s", warm.LeastSeconds, judged.LeastSeconds)
 	}
 	for more, want := range map[string][]string{
-		", precondition: {maxRounds: 4}": {"w on fast: before its first trial 4 rounds of plain warm-up that are not measured: "},
-		", precondition: {}":             {"w on fast: before its first trial 5 to 25 rounds that are not measured, until the last five are steady: ", "The least is "},
+		// Of 6 trials, and of 5 to 25 rounds, of about ten seconds each.
+		", precondition: {}}\n  timeout: 150s # ": {"It may be more than spec.timeout, 2m30s: the run then ends with what was measured until then."},
+		", precondition: {}}\n  timeout: 90s # ":  {"That is more than spec.timeout, 1m30s: raise it, or lower trials.min, the workloads' runtime or precondition.maxRounds."},
+		", precondition: {maxRounds: 4}":          {"w on fast: before its first trial 4 rounds of plain warm-up that are not measured: "},
+		", precondition: {}":                      {"w on fast: before its first trial 5 to 25 rounds that are not measured, until the last five are steady: ", "The least is "},
 	} {
 		stdout, stderr, code := output(t, "plan", "-f", spec(more))
 		for _, text := range want {

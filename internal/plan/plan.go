@@ -37,6 +37,9 @@ type Checker interface {
 	// Memory is how much a configuration may allocate, and the field that says so, relative to
 	// the workload; 0 if that is not more than UsualMemory.
 	Memory(engine string, config json.RawMessage, mode trial.Mode) (bytes uint64, field string)
+	// Pace is the field or the option with which a configuration chooses its rate; empty: the
+	// workload is as fast as the storage.
+	Pace(engine string, config json.RawMessage) (option string)
 	// UsualMemory is what a worker has for the tools of any workload.
 	UsualMemory() uint64
 }
@@ -263,7 +266,7 @@ func buildWorkload(of v1alpha1.Workload, at point, targets []trial.Target, engin
 			return out, fmt.Errorf("plan: workload %s: %w", w.Name, err)
 		}
 	}
-	out.Precondition, err = preconditionOf(field+".precondition", of.Precondition, out, w)
+	out.Precondition, err = preconditionOf(field+".precondition", of.Precondition, out, engines)
 	return out, err
 }
 

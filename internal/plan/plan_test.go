@@ -42,6 +42,14 @@ func (checker) Memory(engine string, _ json.RawMessage, _ trial.Mode) (uint64, s
 	return 0, ""
 }
 
+// Pace is the offered rate, of which all engines of the tests have one.
+func (checker) Pace(_ string, config json.RawMessage) string {
+	if strings.Contains(string(config), "offeredRate") {
+		return "offeredRate"
+	}
+	return ""
+}
+
 func (checker) UsualMemory() uint64 { return 1 << 30 }
 
 func benchmark(change func(*v1alpha1.StorageBenchmark)) *v1alpha1.StorageBenchmark {

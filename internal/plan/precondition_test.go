@@ -79,21 +79,10 @@ func TestWhatIsWrongWithAPreconditionNamesItsField(t *testing.T) {
 		"bonnie":                {5, func(w *v1alpha1.Workload) { w.Fio, w.Bonnie = nil, &v1alpha1.BonnieWorkload{} }, "bonnie runs a series of different tests"},
 		"a flush ladder":        {5, func(w *v1alpha1.Workload) { w.Fio, w.FlushLadder = nil, &v1alpha1.FlushLadderWorkload{} }, "flushLadder runs a series of different tests"},
 		"a warm-up of a ladder": {4, func(w *v1alpha1.Workload) { w.Fio, w.FlushLadder = nil, &v1alpha1.FlushLadderWorkload{} }, ""},
-		"an offered rate":       {5, func(w *v1alpha1.Workload) { w.Fio.OfferedRate = 100 }, "the workload sets its rate with offeredRate"},
+		"an offered rate":       {5, func(w *v1alpha1.Workload) { w.Fio.OfferedRate = 100 }, "the workload sets its rate with offeredRate, so the rate would be steady although the storage is not; remove offeredRate, or set it below 5 for a plain warm-up"},
 		"an offer of filesync":  {5, func(w *v1alpha1.Workload) { w.Fio, w.Filesync = nil, &v1alpha1.FilesyncWorkload{OfferedRate: 5} }, "sets its rate with offeredRate"},
 		"a warm-up with one":    {4, func(w *v1alpha1.Workload) { w.Fio.OfferedRate = 100 }, ""},
 		"a sweep over offers":   {5, func(w *v1alpha1.Workload) { w.Sweep = over(valued("offeredRate", "100", "200")) }, "sets its rate with offeredRate"},
-		"a parameter":           {5, func(w *v1alpha1.Workload) { w.Fio.Parameters["rate_iops"] = v1alpha1.Text("100") }, "sets its rate with rate_iops, so the rate would be steady although the storage is not; remove rate_iops, or set it below 5 for a plain warm-up"},
-		"a search for a depth":  {5, func(w *v1alpha1.Workload) { w.Fio.Parameters["latency_target"] = v1alpha1.Text("2ms") }, "latency_target"},
-		"a line of a job file": {5, func(w *v1alpha1.Workload) {
-			w.Fio = &v1alpha1.FioWorkload{JobFile: "[a]\nrw=write\n  rate = 1m\n"}
-		}, "sets its rate with rate,"},
-		"another option of one": {5, func(w *v1alpha1.Workload) {
-			w.Fio = &v1alpha1.FioWorkload{JobFile: "[a]\nrw=write\nrate_process=linear\n"}
-		}, ""},
-		"a command line": {5, func(w *v1alpha1.Workload) {
-			w.Fio = &v1alpha1.FioWorkload{CommandLine: "fio --name=a --rate_iops=50"}
-		}, "sets its rate with rate_iops"},
 	} {
 		_, err := build(warmed(c.maxRounds, c.change))
 		if c.want == "" {

@@ -322,7 +322,7 @@ func cleanUpEnded(w World) (Decision, bool) {
 func timedOut(w World) Decision {
 	d := Decision{Reason: reason.TimedOut, Message: fmt.Sprintf("spec.timeout (%s) has passed", w.Timeout), Again: pollStarting}
 	over := w.Active - w.Timeout
-	message := fmt.Sprintf("timed out after %s; raise spec.timeout, or measure fewer trials, workloads or nodes", w.Timeout)
+	message := fmt.Sprintf("timed out after %s; raise spec.timeout, or measure fewer trials, rounds, workloads or nodes", w.Timeout)
 	for _, worker := range w.Workers {
 		if worker.Ended {
 			continue

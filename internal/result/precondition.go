@@ -3,6 +3,8 @@ package result
 import (
 	"fmt"
 	"math"
+
+	"storagebench.io/storagebench/internal/steady"
 )
 
 // MaxRounds is the highest number of rounds of a precondition.
@@ -55,6 +57,10 @@ func (p *Precondition) check() error {
 		return fmt.Errorf("its precondition has %d of %d rounds (limit %d)", p.Rounds, p.MaxRounds, MaxRounds)
 	case len(p.Rates) > p.Rounds:
 		return fmt.Errorf("its precondition has %d rates of %d rounds", len(p.Rates), p.Rounds)
+	case p.Metric == "" && len(p.Rates) > 0:
+		return fmt.Errorf("its precondition has %d rates of no metric", len(p.Rates))
+	case p.Steady != nil && len(p.Rates) < steady.Rounds:
+		return fmt.Errorf("its precondition says whether %d rounds were steady (at least %d)", len(p.Rates), steady.Rounds)
 	case p.Metric != "" && !operationPattern.MatchString(p.Metric) || len(p.Unit) > 32 || !printable(p.Unit):
 		return fmt.Errorf("its precondition has the invalid metric %.64q in %.32q", p.Metric, p.Unit)
 	case p.Offered < 0 || !isRate(p.Seconds):

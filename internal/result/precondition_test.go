@@ -45,6 +45,8 @@ func TestAHostilePreconditionIsRejected(t *testing.T) {
 		"rates of no rounds": {func(p *Precondition) { p.Rates = make([]float64, 101) }, "101 rates of 100 rounds"},
 		"a negative rate":    {func(p *Precondition) { p.Rates[4] = -1 }, "round 5"},
 		"a huge rate":        {func(p *Precondition) { p.Rates[0] = 1e300 }, "round 1"},
+		"rates of nothing":   {func(p *Precondition) { p.Metric = "" }, "100 rates of no metric"},
+		"steady at once":     {func(p *Precondition) { p.Rates = p.Rates[:4] }, "says whether 4 rounds were steady"},
 		"a long metric":      {func(p *Precondition) { p.Metric = strings.Repeat("m", 65) }, "invalid metric"},
 		"a unit of control":  {func(p *Precondition) { p.Unit = "\x1b[2J" }, "invalid metric"},
 		"no time":            {func(p *Precondition) { p.Seconds = -1 }, "-1 seconds"},

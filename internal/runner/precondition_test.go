@@ -169,6 +169,49 @@ func TestARoundThatFailsFailsItsWorkload(t *testing.T) {
 	}
 }
 
+// The rounds of a workload are those of all of its variants: they may take hours, and do not fail again
+// and again.
+func TestARoundThatFailsFailsEveryVariant(t *testing.T) {
+	for name, change := range map[string]func(*trial.Plan){
+		"all trials":          func(*trial.Plan) {},
+		"a rule for stopping": func(p *trial.Plan) { p.Stop = &trial.Stop{Min: 2, Max: 2, HalfWidth: 0.05} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, _, _ := newTunedBed(t)
+			b.plan.Workloads[0].Precondition = &trial.Precondition{MaxRounds: 9, Judged: true}
+			b.engine.change = func(_ workload.Env, m *result.Measurement) { m.Metrics.Set("read.iops", result.PerSecond, 100) }
+			change(b.plan)
+			b.engine.run = func(_ context.Context, env workload.Env) error {
+				if env.Trial.ID == "a.p003" {
+					return errors.New("input/output error")
+				}
+				return nil
+			}
+			receipt := b.run(t.Context())
+			if f := receipt.Failure; f == nil || f.Workload != "a" {
+				t.Errorf("the failure is %+v", f)
+			}
+			if want := []string{"a.p001", "a.p002", "a.p003"}; !slices.Equal(b.rounds(), want) {
+				t.Errorf("the rounds %v", b.rounds())
+			}
+			failed := 0
+			for _, s := range b.summary().Trials {
+				if s.Workload != "a" {
+					continue
+				}
+				failed++
+				d := b.document(s.ID)
+				if d.Outcome != result.Failed || !strings.Contains(d.Failure.Message, "in round 3 of the precondition of a: ") || (d.Precondition != nil) != (failed == 1) {
+					t.Errorf("%s: %+v, %+v", s.ID, d.Failure, d.Precondition)
+				}
+			}
+			if failed != 2 {
+				t.Errorf("%d trials of a failed; each variant must have one", failed)
+			}
+		})
+	}
+}
+
 func TestARoundIsCleanedUpAfterAsATrialIs(t *testing.T) {
 	b := preconditioned(t, 2, flat)
 	var cleaned []string

@@ -70,8 +70,8 @@ type worker struct {
 	// attempt counts the Pods of this worker, from 1.
 	attempt int
 	uploads *uploader
-	// prepared has the names of the workloads that are prepared.
-	prepared map[string]bool
+	// prepared has the workloads that are prepared, with why the precondition of one failed.
+	prepared map[string]error
 	// preconditions has what ran before the first trials of this attempt, by workload.
 	preconditions map[string]*result.Precondition
 	// failed has the workloads and variants whose remaining trials are skipped.
@@ -97,7 +97,7 @@ func newWorker(o Options) (*worker, error) {
 		started:       o.Clock.Now(),
 		summary:       result.NewWorkerSummary(o.Plan, self),
 		uploads:       uploads,
-		prepared:      map[string]bool{},
+		prepared:      map[string]error{},
 		preconditions: map[string]*result.Precondition{},
 		failed:        map[trial.Cell]bool{},
 	}, nil
@@ -301,7 +301,7 @@ func (w *worker) explain(ctx context.Context, err error) error {
 	}
 	f := &trial.Failure{Class: reason.InternalError, Message: "the worker was stopped with " + done, Remedy: "start it again to continue after the last stored trial", Err: context.Cause(ctx)}
 	if errors.Is(context.Cause(ctx), errTimedOut) {
-		f = &trial.Failure{Class: reason.TimedOut, Field: "spec.timeout", Message: fmt.Sprintf("timed out after %s with %s", w.Timeout, done), Remedy: "raise it, or lower trials.min or the workloads' runtime", Err: errTimedOut}
+		f = &trial.Failure{Class: reason.TimedOut, Field: "spec.timeout", Message: fmt.Sprintf("timed out after %s with %s", w.Timeout, done), Remedy: "raise it, or lower trials.min, the workloads' runtime or precondition.maxRounds", Err: errTimedOut}
 	}
 	f.Message += interruption(err)
 	if errors.Is(err, apart.ErrStuck) {

@@ -126,24 +126,24 @@ func notRestored(err error) error {
 }
 
 // prepare prepares the workload before its first trial in this attempt, whatever the variant, and runs
-// its precondition. No tunable is set then.
+// its precondition, which may take hours: if that fails, it fails for every variant. No tunable is set
+// then.
 func (w *worker) prepare(ctx context.Context, engine workload.Engine, env workload.Env, d *result.Trial, index int) error {
 	t := d.Trial
-	if w.prepared[t.Workload] {
-		return nil
+	if failed, ok := w.prepared[t.Workload]; ok {
+		return failed
 	}
 	w.report(Event{Step: Preparing, Trial: t, Index: index})
 	env.Trial = trial.Trial{}
 	if err := engine.Prepare(ctx, env); err != nil {
 		return err
 	}
+	var failed error
 	if env.Workload.Precondition != nil {
-		if err := w.precondition(ctx, engine, env, d, index); err != nil {
-			return err
-		}
+		failed = w.precondition(ctx, engine, env, d, index)
 	}
-	w.prepared[t.Workload] = true
-	return nil
+	w.prepared[t.Workload] = failed
+	return failed
 }
 
 // clean removes files that the next trial must not find, and lets the disk get over it before that

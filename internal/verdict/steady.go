@@ -64,7 +64,7 @@ func neverSteady(f *Facts) []result.Verdict {
 	}
 	v := result.Verdict{
 		Name: NotSteady, Effect: result.Qualifies,
-		Sentence: fmt.Sprintf("The storage was not steady when the first trial began: nothing was done in the last %d of %d rounds before it.", steady.Rounds, p.Rounds),
+		Sentence: fmt.Sprintf("The storage was not steady when the first trial began: no operation completed in the last %d of %d rounds before it.", steady.Rounds, p.Rounds),
 		Settle:   "Raise precondition.maxRounds or the length of a trial, or find out what changes the rate.",
 	}
 	window, ok := steady.Last(p.Rates)

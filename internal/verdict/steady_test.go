@@ -284,7 +284,7 @@ func TestRoundsThatNeverBecameSteadyQualifyATrial(t *testing.T) {
 		},
 		"they did nothing": {
 			rates: make([]float64, 5), steady: new(false),
-			want: "The storage was not steady when the first trial began: nothing was done in the last 5 of 5 rounds before it.",
+			want: "The storage was not steady when the first trial began: no operation completed in the last 5 of 5 rounds before it.",
 		},
 	} {
 		f := reads(oneJob)

@@ -46,6 +46,13 @@ type Allocator interface {
 	Memory(config json.RawMessage, mode trial.Mode) (bytes uint64, field string)
 }
 
+// Pacer is an engine whose configurations can choose how fast a workload is.
+type Pacer interface {
+	// Pace is the field or the option with which a configuration that Check accepts chooses its rate;
+	// empty: the workload is as fast as the storage. It is pure.
+	Pace(config json.RawMessage) (option string)
+}
+
 // Cleaner is an engine whose trials leave files that the next one must not find.
 type Cleaner interface {
 	// Clean removes them. It is called after each trial, whatever its outcome, when what the

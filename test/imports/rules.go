@@ -36,7 +36,7 @@ var Rules = []Rule{
 	{Path: "api/v1alpha1", Foreign: kubernetesTypes},
 	{Path: "internal/trial", Pure: true, Bare: true},
 	{Path: "internal/histogram", Pure: true, Bare: true},
-	{Path: "internal/result", Own: []string{"internal/trial", "internal/histogram"}, Pure: true, Bare: true},
+	{Path: "internal/result", Own: []string{"internal/trial", "internal/histogram", "internal/steady"}, Pure: true, Bare: true},
 
 	{Path: "internal/suggest", Pure: true, Bare: true}, // did you mean
 
@@ -51,7 +51,7 @@ var Rules = []Rule{
 	{Path: "internal/steady", Pure: true, Bare: true},
 	{Path: "internal/verdict", Own: []string{"internal/report", "internal/result", "internal/samples", "internal/steady"}, Pure: true, Bare: true},
 	{Path: "internal/report", Own: []string{"internal/result", "internal/trial"}, Pure: true, Bare: true},
-	{Path: "internal/report/page", Own: []string{"internal/histogram", "internal/report", "internal/result", "internal/samples", "internal/trial"}, Pure: true, Bare: true},
+	{Path: "internal/report/page", Own: []string{"internal/histogram", "internal/report", "internal/result", "internal/samples", "internal/suggest", "internal/trial"}, Pure: true, Bare: true},
 	{Path: "internal/report/gather", Own: []string{"internal/report", "internal/report/page", "internal/samples/codec", "internal/store"}, Bare: true},
 	{Path: "internal/report/export", Own: []string{"internal/report", "internal/result", "internal/trial"}, Pure: true, Bare: true},
 	{Path: "internal/printed", Pure: true, Bare: true},

@@ -10,6 +10,7 @@ import (
 
 	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/suggest"
 )
 
 // maxTrials is how many trials a page draws: more are one on another at any width.
@@ -21,7 +22,7 @@ const maxTrials = 4000
 func trialCharts(workers []report.WorkerTrials) (out []Chart, left int) {
 	type key struct{ workload, part, op string }
 	var order []key
-	lines, points := map[key][]line{}, map[key]map[string][]point{}
+	lines, points, before := map[key][]line{}, map[key]map[string][]point{}, map[string][]string{}
 	n := 0
 	for _, w := range workers {
 		left += w.Omitted
@@ -33,6 +34,10 @@ func trialCharts(workers []report.WorkerTrials) (out []Chart, left int) {
 				left++
 				continue
 			}
+			name := strings.TrimSuffix(w.Worker.Target+" "+t.Variant, " ") + " on " + w.Worker.Node
+			if p := t.Precondition; p != nil {
+				before[t.Workload] = append(before[t.Workload], name+": "+roundsText(p))
+			}
 			for _, part := range append([]result.PartSummary{{Metrics: t.Metrics, Operations: t.Operations}}, t.Parts...) {
 				for _, op := range operations(part) {
 					metric, unit, ok := mainMetric(part.Metrics, op)
@@ -43,7 +48,6 @@ func trialCharts(workers []report.WorkerTrials) (out []Chart, left int) {
 					if points[k] == nil {
 						order, points[k] = append(order, k), map[string][]point{}
 					}
-					name := strings.TrimSuffix(w.Worker.Target+" "+t.Variant, " ") + " on " + w.Worker.Node
 					if points[k][name] == nil {
 						lines[k] = append(lines[k], line{name: name, unit: unit})
 					}
@@ -57,6 +61,9 @@ func trialCharts(workers []report.WorkerTrials) (out []Chart, left int) {
 		first := lines[k][:min(len(lines[k]), maxLines)]
 		if len(first) < len(lines[k]) {
 			c.Note = fmt.Sprintf("The first %d of %d rows.", maxLines, len(lines[k]))
+		}
+		if rounds := before[k.workload]; len(rounds) > 0 && k.part == "" {
+			c.Note = strings.TrimSpace(c.Note + " Before the first trial, " + listed(rounds) + ".")
 		}
 		for _, l := range first {
 			for _, p := range points[k][l.name] {
@@ -155,4 +162,31 @@ func boolOrder(b bool) int {
 		return 1
 	}
 	return 0
+}
+
+// roundsText says what was done before the first trial of a workload, and whether that made the
+// storage steady.
+func roundsText(p *result.Precondition) string {
+	text := suggest.Count(p.Rounds, "round") + " not measured"
+	if n := len(p.Rates); n > 1 {
+		text += fmt.Sprintf(", from %s to %s %s", report.Number(p.Rates[0]), report.Number(p.Rates[n-1]), p.Metric)
+	}
+	switch {
+	case p.Steady == nil:
+		return text
+	case *p.Steady:
+		return text + ", then steady"
+	default:
+		return text + ", and not steady then"
+	}
+}
+
+// maxListed is how many workers a note names.
+const maxListed = 4
+
+func listed(all []string) string {
+	if left := len(all) - maxListed; left > 0 {
+		all = append(slices.Clone(all[:maxListed]), fmt.Sprintf("and %d more", left))
+	}
+	return strings.Join(all, "; ")
 }

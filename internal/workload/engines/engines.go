@@ -80,6 +80,14 @@ func (r Registry) Memory(engine string, config json.RawMessage, mode trial.Mode)
 	return 0, ""
 }
 
+// Pace is the field or the option with which a configuration chooses its rate; empty: it has none.
+func (r Registry) Pace(engine string, config json.RawMessage) string {
+	if p, ok := r[engine].(workload.Pacer); ok {
+		return p.Pace(config)
+	}
+	return ""
+}
+
 // UsualMemory is what a worker has for the tools of any workload.
 func (Registry) UsualMemory() uint64 { return workload.MaxMemory }
 

@@ -103,3 +103,11 @@ func (c config) way() (way, bool) {
 	}
 	return all[i], true
 }
+
+// Pace is offeredRate, if the configuration has one.
+func (Engine) Pace(raw json.RawMessage) (option string) {
+	if c, err := decode(raw); err == nil && c.OfferedRate > 0 {
+		return "offeredRate"
+	}
+	return ""
+}
