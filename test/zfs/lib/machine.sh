@@ -92,7 +92,7 @@ guest_start() {
       -device "virtio-blk-pci,drive=${disk%%:*},serial=${disk%%:*}")
   done
   # QEMU's SCSI disks do what MODE SELECT says: with the cache off, each write is followed by a flush.
-  options+=(-device virtio-scsi-pci,id=scsi)
+  options+=(-device "virtio-scsi-pci,id=scsi")
   for disk in scsi0 scsi1; do
     options+=(-drive "if=none,id=$disk,format=raw,cache=writeback,discard=unmap,file=$GUEST/$disk" -device "scsi-hd,bus=scsi.0,drive=$disk,serial=$disk")
   done
