@@ -67,12 +67,31 @@ func (h Host) DeviceID(name string) (DeviceID, error) {
 			d.Serial = h.readOptional(dir + file)
 		}
 	}
+	if d.WWID == "" && d.Serial == "" {
+		d.Serial = unitSerial(h.readOptional(dir + "device/vpd_pg80"))
+	}
 	if d.Backing = h.readOptional(dir + "loop/backing_file"); d.Backing != "" {
 		if offset := h.readOptional(dir + "loop/offset"); offset != "" && offset != "0" {
 			d.Backing += "+" + offset
 		}
 	}
 	return d, nil
+}
+
+// unitSerial is the serial number in page 80h of a SCSI disk's vital product data: a header of four bytes, of
+// which the last two are the length of the text. Not every disk has the page from which the kernel
+// makes a WWID.
+func unitSerial(page string) string {
+	const header = 4
+	if len(page) < header || page[1] != 0x80 {
+		return ""
+	}
+	text := page[header:]
+	text = strings.Trim(text[:min(len(text), int(page[2])<<8|int(page[3]))], " \x00")
+	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return "" // which is nothing to recognise a disk by
+	}
+	return text
 }
 
 // Presence is what became of the device or dataset that a knob belongs to.

@@ -150,3 +150,30 @@ func TestParametersGoWithTheirModule(t *testing.T) {
 		t.Errorf("%+v, %v", l, err)
 	}
 }
+
+// A disk whose identification page has no designator that makes a WWID, as QEMU's, has its serial number elsewhere.
+func TestASCSIDiskWithoutAWWIDIsKnownByItsSerialNumber(t *testing.T) {
+	for name, c := range map[string]struct {
+		wwid, page, want string
+	}{
+		"a serial number":              {page: "\x00\x80\x00\x05scsi0", want: "scsi0"},
+		"one that is filled up":        {page: "\x00\x80\x00\x0c  WD-123    ", want: "WD-123"},
+		"none beside a WWID":           {wwid: "wwid-a", page: "\x00\x80\x00\x05scsi0"},
+		"a longer page than it says":   {page: "\x00\x80\x00\x02abcd", want: "ab"},
+		"a shorter page than it says":  {page: "\x00\x80\xff\xffabcd", want: "abcd"},
+		"an empty number":              {page: "\x00\x80\x00\x04    "},
+		"zeros":                        {page: "\x00\x80\x00\x04\x00\x00\x00\x00"},
+		"another page":                 {page: "\x00\x83\x00\x05scsi0"},
+		"less than a header":           {page: "\x00\x80"},
+		"bytes that are no text":       {page: "\x00\x80\x00\x04a\x01\xffb"},
+		"two words, which no disk has": {page: "\x00\x80\x00\x05ab cd"},
+	} {
+		k := tunabletest.New()
+		k.Attach("sda", "8:0", c.wwid)
+		k.Page80("sda", c.page)
+		d, err := k.Host().DeviceID("sda")
+		if err != nil || d.Serial != c.want || d.WWID != c.wwid {
+			t.Errorf("%s: %+v, %v, want the serial number %q", name, d, err, c.want)
+		}
+	}
+}

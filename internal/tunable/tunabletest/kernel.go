@@ -82,6 +82,9 @@ func (k *Kernel) Attach(name, number, wwid string) {
 	k.start(d)
 }
 
+// Page80 gives a disk the page of its vital product data that has its serial number.
+func (k *Kernel) Page80(name, page string) { k.disks[name].attributes["device/vpd_pg80"] = page }
+
 // Loop adds a loop device on a file.
 func (k *Kernel) Loop(name, number, backing string) {
 	k.Attach(name, number, "")
