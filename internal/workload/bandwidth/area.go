@@ -120,7 +120,7 @@ func (a area) refused(operation string, err error) error {
 		return f
 	}
 	f.Class, f.Field = reason.EngineRefused, a.env.Field("bandwidth.direct")
-	f.Remedy = "set direct: false for a target without direct I/O"
+	f.Message, f.Remedy = "the target refuses direct I/O: "+f.Message, "set direct: false and measure the page cache as well"
 	if operation != "open" {
 		f.Field = a.env.Field("bandwidth.blockSize")
 		f.Remedy = "use a blockSize that is a multiple of the device's logical block, such as 4Ki, or set direct: false"

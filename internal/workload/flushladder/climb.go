@@ -65,6 +65,10 @@ func (l *climb) open(flags int) (int, error) {
 		flags &^= unix.O_DIRECT
 	}
 	fd, errno := native.Open(l.path, unix.O_RDWR|l.follow|flags)
+	if errno == unix.EINVAL && flags&unix.O_DIRECT != 0 {
+		l.direct = 0 // newClimb could not tell before there was a file
+		fd, errno = native.Open(l.path, unix.O_RDWR|l.follow|flags&^unix.O_DIRECT)
+	}
 	if errno != 0 {
 		return -1, &native.Failed{Call: "open", Errno: errno}
 	}

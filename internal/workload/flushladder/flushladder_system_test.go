@@ -50,3 +50,19 @@ func onDevice(t *testing.T, device string) workload.Env {
 	env.Device, env.Target.Mode = device, trial.Block
 	return env
 }
+
+// A ramfs refuses O_DIRECT, as a program that keeps files may.
+func TestATargetThatRefusesDirectIOHasTheOtherRungs(t *testing.T) {
+	dir := t.TempDir()
+	devicetest.Mount(t, dir, "ramfs", "ramfs")
+	m := measureOnce(t, newEnv(t, dir, `{"size":"8Mi","operations":20,"repeats":6}`))
+	notes := strings.Join(m.Notes, "; ")
+	for _, rung := range []string{"direct", "fua"} {
+		if !strings.Contains(notes, rung+" is left out: the target refuses direct I/O") {
+			t.Errorf("the notes do not say that %s is left out: %s", rung, notes)
+		}
+	}
+	if m.Histograms["fdatasync"].Count() == 0 {
+		t.Error("fdatasync was not measured")
+	}
+}
