@@ -44,8 +44,13 @@ func ProbeDirect(dir string) (result.DirectMode, string) {
 		return refusedIO("read", err)
 	}
 	var fs unix.Statfs_t
-	if err := unix.Fstatfs(fd, &fs); err == nil && fs.Type == zfsMagic {
-		return result.DirectUnknown, "ZFS accepts O_DIRECT, but may still cache in its ARC, which is not the page cache"
+	if err := unix.Fstatfs(fd, &fs); err == nil {
+		switch fs.Type {
+		case zfsMagic:
+			return result.DirectUnknown, "ZFS accepts O_DIRECT, but may still cache in its ARC, which is not the page cache"
+		case unix.FUSE_SUPER_MAGIC:
+			return result.DirectUnknown, "the kernel passes O_DIRECT on to the program that keeps the files (FUSE), which may answer from memory"
+		}
 	}
 	resident, pages, err := resident(fd)
 	switch {

@@ -373,8 +373,12 @@ func workingSet(f *Facts) []result.Verdict {
 	if !buffered || f.counted() || len(d.operations) == 0 || files == 0 || memory == 0 || files >= 2*memory {
 		return nil
 	}
+	settle := fmt.Sprintf("Read at least %s, or use direct=1.", report.Bytes(2*memory))
+	if f.Measurement.DirectIO != nil && f.Measurement.DirectIO.Requested {
+		settle = fmt.Sprintf("Read at least %s: nothing shows that direct I/O passes all caches here.", report.Bytes(2*memory))
+	}
 	return d.each(result.Verdict{
-		Name: WorkingSetTooSmall, Effect: result.Qualifies, Settle: fmt.Sprintf("Read at least %s, or use direct=1.", report.Bytes(2*memory)),
+		Name: WorkingSetTooSmall, Effect: result.Qualifies, Settle: settle,
 		Sentence: fmt.Sprintf("The files have %s, which the memory of %s can hold.", report.Bytes(files), report.Bytes(memory)),
 		Evidence: evidence(number{"files.bytes", result.Bytes, files}, number{"memory.bytes", result.Bytes, memory}),
 	})
