@@ -24,7 +24,9 @@ type kind struct {
 	// verdict that names the lie, and the operation that it is about.
 	verdict, operation string
 	// invalid: it must invalidate the number, not only qualify it.
-	invalid   bool
+	invalid bool
+	// refusal is how the error begins with which the lie's world must be refused: the field, and why.
+	refusal   string
 	lie, twin func(t *testing.T) world
 	// never are verdicts that the lie's world does not deserve: what is said must not be wrong.
 	never []string
@@ -42,7 +44,7 @@ func TestTruth(t *testing.T) {
 	if os.Getenv("STORAGEBENCH_TRUTH_AGAIN") != "" {
 		most = 1
 	}
-	for _, k := range slices.Concat(asked, layered, changed) {
+	for _, k := range slices.Concat(asked, layered, changed, programs) {
 		t.Run(strings.NewReplacer(" ", "-", "/", "").Replace(k.name), func(t *testing.T) {
 			for round := range rounds {
 				t.Run(fmt.Sprint("lie-", round), func(t *testing.T) { k.judgeLie(t) })
@@ -54,6 +56,10 @@ func TestTruth(t *testing.T) {
 
 func (k kind) judgeLie(t *testing.T) {
 	t.Helper()
+	if k.refusal != "" {
+		k.judgeRefusal(t)
+		return
+	}
 	row := k.lie(t).run(t)
 	for _, v := range row.Verdicts {
 		if slices.Contains(k.never, v.Name) {
@@ -71,6 +77,25 @@ func (k kind) judgeLie(t *testing.T) {
 	}
 	ledger.Note(t, Variable, "missed", k.name)
 	t.Errorf("%s of %s is missed; what was said: %s", k.verdict, k.operation, said(row))
+}
+
+// judgeRefusal counts the lie as found if the error names the field, the reason and a remedy.
+func (k kind) judgeRefusal(t *testing.T) {
+	t.Helper()
+	_, err := k.lie(t).measure(t)
+	if err == nil {
+		ledger.Note(t, Variable, "missed", k.name)
+		t.Error("a number was measured")
+		return
+	}
+	i := strings.LastIndex(err.Error(), "error: "+k.refusal)
+	if i < 0 || !strings.Contains(err.Error()[i:], "; set direct") {
+		ledger.Note(t, Variable, "missed", k.name)
+		t.Errorf("the error must be %q and a remedy; it is: %v", k.refusal, err)
+		return
+	}
+	ledger.Note(t, Variable, "found", k.name)
+	t.Log(strings.TrimSpace(err.Error()[i:]))
 }
 
 // judgeTwin counts the twin as honest, or as accused if more than most of its measurements are.

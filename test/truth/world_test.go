@@ -67,6 +67,16 @@ const deadline = 3 * time.Minute
 // run measures once, and returns the row.
 func (w world) run(t *testing.T) result.Row {
 	t.Helper()
+	s, err := w.measure(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Rows[slices.IndexFunc(s.Rows, func(r result.Row) bool { return r.Target == "t" })]
+}
+
+// measure runs the benchmark once. The error of one that fails has what it printed.
+func (w world) measure(t *testing.T) (result.Summary, error) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
 	dir := t.TempDir()
@@ -101,14 +111,14 @@ func (w world) run(t *testing.T) result.Row {
 	cmd.WaitDelay = 30 * time.Second
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%v: %v\n%s", argv, err, stderr.String())
-	}
 	var s result.Summary
+	if err := cmd.Run(); err != nil {
+		return s, fmt.Errorf("%v: %w\n%s", argv, err, stderr.String())
+	}
 	if err := json.Unmarshal(stdout.Bytes(), &s); err != nil || len(s.Rows) != rows {
 		t.Fatalf("%v: %d rows\n%s", err, len(s.Rows), stderr.String())
 	}
-	return s.Rows[slices.IndexFunc(s.Rows, func(r result.Row) bool { return r.Target == "t" })]
+	return s, nil
 }
 
 // program returns the path of the storagebench under test.
