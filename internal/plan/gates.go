@@ -44,9 +44,9 @@ func buildGates(spec v1alpha1.StorageBenchmarkSpec, workloads []trial.Workload) 
 		if text == nil || g.Max != nil && g.Min != nil {
 			return nil, invalid(field, "a gate needs exactly one of max and min", "set max for a latency, or min for a rate")
 		}
-		limit, err := parseLimit(text.Text, UnitOfMetric(g.Metric))
+		limit, err := parseLimit(text.Text, result.UnitOf(g.Metric))
 		if err != nil {
-			return nil, invalid(field+"."+name, fmt.Sprintf("%.64q of %s: %v", text.Text, g.Metric, err), "write it "+exampleOf(UnitOfMetric(g.Metric)))
+			return nil, invalid(field+"."+name, fmt.Sprintf("%.64q of %s: %v", text.Text, g.Metric, err), "write it "+exampleOf(result.UnitOf(g.Metric)))
 		}
 		out.Limit, out.Text = limit, text.Text
 		gates = append(gates, out)
@@ -123,25 +123,6 @@ func checkMetric(engine, metric string) *trial.Failure {
 	return &trial.Failure{Class: reason.InvalidSpec, Message: fmt.Sprintf("%s has no metric %q", engine, metric), Remedy: remedy}
 }
 
-// UnitOfMetric returns the unit of a metric, from its name.
-func UnitOfMetric(metric string) string {
-	last := metric[strings.LastIndexByte(metric, '.')+1:]
-	switch {
-	case last == "bandwidth" || strings.HasPrefix(metric, "background."):
-		return result.BytesPerSecond
-	case last == "bytes" || strings.HasPrefix(metric, "device.request.size.") || strings.HasPrefix(metric, "device.seek.distance."):
-		return result.Bytes
-	case last == "iops" || last == "rate" || last == "offered":
-		return result.PerSecond
-	case timed.MatchString(metric) || last == "duration" || last == "await" || last == "seconds":
-		return result.Seconds
-	default:
-		return result.Count
-	}
-}
-
-var timed = regexp.MustCompile(`\.(latency|completion|submission|wait)\.`)
-
 func exampleOf(unit string) string {
 	switch unit {
 	case result.Seconds:
@@ -162,7 +143,7 @@ var units = map[string]float64{
 }
 
 // LimitOf reads a limit for a metric, written as in spec.gates, in the metric's unit.
-func LimitOf(text, metric string) (float64, error) { return parseLimit(text, UnitOfMetric(metric)) }
+func LimitOf(text, metric string) (float64, error) { return parseLimit(text, result.UnitOf(metric)) }
 
 // parseLimit reads a limit in the unit of its metric.
 func parseLimit(text, unit string) (float64, error) {

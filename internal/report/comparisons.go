@@ -221,17 +221,3 @@ func InUnit(unit string, v float64) string {
 		return Number(v)
 	}
 }
-
-// UnitOf returns the unit of a metric of Changed, from its name.
-func UnitOf(name string) string {
-	switch {
-	case strings.HasSuffix(name, ".bandwidth"):
-		return result.BytesPerSecond
-	case strings.HasSuffix(name, ".iops"), strings.HasSuffix(name, ".rate"):
-		return result.PerSecond
-	case name == flushes:
-		return result.Count
-	default:
-		return result.Seconds
-	}
-}

@@ -180,7 +180,7 @@ func gateSentence(g result.Gate, d GateDecision, bounds int) string {
 
 // notMeasured is a gate without a number.
 func notMeasured(g trial.Gate, worker trial.Worker, cell trial.Cell, rows []result.Row) result.Gate {
-	out := newGate(g, worker.Target, worker.Node, cell.Variant, g.Part, report.UnitOf(g.Metric))
+	out := newGate(g, worker.Target, worker.Node, cell.Variant, g.Part, result.UnitOf(g.Metric))
 	what, parts := g.Workload, map[string]bool{}
 	var names []string
 	for _, row := range rows {

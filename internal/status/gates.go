@@ -46,7 +46,7 @@ func Gates(status v1alpha1.StorageBenchmarkStatus) []result.Gate {
 	var all []result.Gate
 	for _, g := range status.Gates {
 		all = append(all, result.Gate{
-			Target: g.Target, Node: g.Node, Workload: g.Workload, Variant: g.Variant, Part: g.Part, Metric: g.Metric, Unit: report.UnitOf(g.Metric),
+			Target: g.Target, Node: g.Node, Workload: g.Workload, Variant: g.Variant, Part: g.Part, Metric: g.Metric, Unit: result.UnitOf(g.Metric),
 			Text: g.Limit, Outcome: result.GateOutcome(g.Outcome), InvalidatedBy: g.InvalidatedBy, MoreTrials: int(g.MoreTrials), Sentence: g.Message,
 		})
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"storagebench.io/storagebench/api/v1alpha1"
-	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
 )
 
@@ -65,7 +64,7 @@ func Comparisons(status v1alpha1.StorageBenchmarkStatus) []result.Comparison {
 			c.Primary = &result.Decision{Metric: row.Primary, Outcome: string(row.Outcome), Sentence: row.Message, MoreRepeats: int(row.MoreRepeats)}
 		}
 		for _, m := range row.Changes {
-			change := result.Change{Unit: report.UnitOf(m.Metric), Pairs: int(m.Pairs), Blocks: int(m.Blocks), Control: m.Control.AsApproximateFloat64(), Variant: m.Variant.AsApproximateFloat64()}
+			change := result.Change{Unit: result.UnitOf(m.Metric), Pairs: int(m.Pairs), Blocks: int(m.Blocks), Control: m.Control.AsApproximateFloat64(), Variant: m.Variant.AsApproximateFloat64()}
 			if m.Ratio != nil {
 				change.Ratio = &result.Interval{Median: m.Ratio.Median.AsApproximateFloat64()}
 				if m.Ratio.Low != nil && m.Ratio.High != nil {

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"storagebench.io/storagebench/api/v1alpha1"
-	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
 )
 
@@ -69,7 +68,7 @@ func Sweeps(status v1alpha1.StorageBenchmarkStatus) []result.Sweep {
 	for _, s := range status.Sweeps {
 		sweep := result.Sweep{
 			Target: s.Target, Node: s.Node, Workload: s.Workload, Variant: s.Variant, Parameters: s.Parameters,
-			Metric: s.Metric, Unit: report.UnitOf(s.Metric), Sentence: s.Message,
+			Metric: s.Metric, Unit: result.UnitOf(s.Metric), Sentence: s.Message,
 		}
 		if k := s.Knee; k != nil {
 			sweep.Knee = &result.Knee{Outcome: k.Outcome, Metric: s.Metric, Lower: k.Lower, Upper: k.Upper}
