@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
@@ -169,7 +170,8 @@ func fetchBenchmark(ctx context.Context, c client.Client, namespace, name string
 	return b, err
 }
 
-// follow reads the benchmark every second until its run has ended.
+// follow reads the benchmark every second until its run has ended, and the Job that then looks after settings
+// that were changed.
 func (f *clusterFlags) follow(ctx context.Context, name string, progress io.Writer) (*v1alpha1.StorageBenchmark, error) {
 	c, namespace, err := f.client()
 	if err != nil {
@@ -186,7 +188,7 @@ func (f *clusterFlags) follow(ctx context.Context, name string, progress io.Writ
 			return nil, err
 		}
 		m.show(b.Namespace+"/"+b.Name, b, time.Now())
-		if ended(b) {
+		if ended(b) && !beingRestored(b) {
 			return b, nil
 		}
 		select {
@@ -200,6 +202,12 @@ func (f *clusterFlags) follow(ctx context.Context, name string, progress io.Writ
 // not.
 func ended(b *v1alpha1.StorageBenchmark) bool {
 	return b.Status.ObservedGeneration == b.Generation && b.Status.Run != nil && b.Status.Run.FinishedAt != nil
+}
+
+// beingRestored reports whether a Job of the operator restores settings at the moment.
+func beingRestored(b *v1alpha1.StorageBenchmark) bool {
+	ready := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady)
+	return ready != nil && ready.Reason == reason.Restoring
 }
 
 // stateLine returns the state in one line: reason, progress, message.
@@ -234,8 +242,20 @@ func printBenchmark(w io.Writer, b *v1alpha1.StorageBenchmark) error {
 	if b.Status.SummaryOmitted > 0 {
 		fmt.Fprintf(w, "and %s more in summary.json\n", suggest.Count(b.Status.SummaryOmitted, "row"))
 	}
-	if ended(b) && !meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionReady) {
+	return worth(b)
+}
+
+// worth is the error of a run that has ended and left something to be done.
+func worth(b *v1alpha1.StorageBenchmark) error {
+	ready := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady)
+	switch {
+	case !ended(b) || ready == nil || ready.Status == metav1.ConditionTrue:
+		return nil
+	case meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete) && ready.Reason == reason.Restoring:
+		return nil // which lasts a moment
+	case meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete):
+		return fmt.Errorf("%s measured everything, but %s", b.Name, ready.Message)
+	default:
 		return fmt.Errorf("%s did not measure everything", b.Name)
 	}
-	return nil
 }
