@@ -145,9 +145,10 @@ func (g *group) stopped(why result.StopReason) result.Stopped {
 	return result.Stopped{Cell: g.cell, Repeats: g.measured, Reason: why}
 }
 
-// begun reports whether a step of the group has begun and not ended.
-func (g *group) begun() bool {
-	if g.measured%g.step != 0 {
+// begun reports whether a step of the group has begun and not ended. The minimum need not end with a
+// look: of what is not compared, nothing is torn apart by that.
+func (g *group) begun(stop *trial.Stop) bool {
+	if g.measured%g.step != 0 && (g.blocked || g.measured != stop.Min) {
 		return true
 	}
 	return slices.ContainsFunc(g.trials, func(t trial.Trial) bool { return t.Repeat == g.measured+1 && g.stored[t.ID] != nil })
@@ -161,14 +162,14 @@ func (g *group) order(stop *trial.Stop) int {
 	switch {
 	case g.measured < stop.Min:
 		return 1
-	case stop.BudgetSeconds > 0 && g.begun():
+	case stop.BudgetSeconds > 0 && g.begun(stop):
 		return 0
 	default:
 		return later
 	}
 }
 
-// stepCost is about how many seconds the next step takes: as many as the trials so far.
+// stepCost is about how many seconds the next step takes, up to the next look: as many as the trials so far.
 func (g *group) stepCost() float64 {
 	seconds, n := 0.0, 0
 	cells := map[trial.Cell]bool{}
@@ -183,7 +184,7 @@ func (g *group) stepCost() float64 {
 	if n == 0 {
 		return 0
 	}
-	return seconds / float64(n) * float64(g.step*len(cells))
+	return seconds / float64(n) * float64((g.step-g.measured%g.step)*len(cells))
 }
 
 // score is how much uncertainty a second of the next step removes: the trials that are missing

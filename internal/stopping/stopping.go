@@ -50,7 +50,7 @@ func Decide(p *trial.Plan, target string, done []result.TrialSummary) Decision {
 		case g.next == nil || g.enough && len(g.failed) > 0:
 		case g.enough:
 			d.Stopped = append(d.Stopped, g.stopped(g.why))
-		case g.measured >= p.Stop.Min && !g.begun() && p.Stop.BudgetSeconds > 0 && spent+g.stepCost() > p.Stop.BudgetSeconds:
+		case g.measured >= p.Stop.Min && !g.begun(p.Stop) && p.Stop.BudgetSeconds > 0 && spent+g.stepCost() > p.Stop.BudgetSeconds:
 			d.Stopped = append(d.Stopped, g.stopped(result.StopBudget))
 		default:
 			open = append(open, g)

@@ -186,6 +186,27 @@ func TestABudgetThatIsTooSmallLeavesTheMinimum(t *testing.T) {
 	}
 }
 
+// The least trials are as many as the spec says, also if the worker would look later.
+func TestABudgetThatIsTooSmallLeavesALeastThatEndsBetweenTwoLooks(t *testing.T) {
+	for least := 1; least <= 8; least++ {
+		for _, c := range []struct {
+			budget float64
+			more   bool
+		}{{1, false}, {float64(10 * (least + 3 - least%3)), true}, {float64(10*(least+3-least%3)) - 0.001, false}} {
+			p := single(trial.Stop{Min: least, Max: 30, HalfWidth: 0.0001, BudgetSeconds: c.budget}, "w")
+			random := rand.New(rand.NewPCG(5, 6))
+			done, stopped := run(t, p, func(x trial.Trial) result.TrialSummary { return measured(x, 100+random.Float64()) })
+			want := least
+			if c.more {
+				want += 3 - least%3
+			}
+			if len(done) != want || len(stopped) != 1 || stopped[0].Reason != result.StopBudget {
+				t.Errorf("a least of %d, with %g s: %d trials of 10 s, want %d, stopped %+v", least, c.budget, len(done), want, stopped)
+			}
+		}
+	}
+}
+
 func TestACellThatFailedIsMeasuredNoMore(t *testing.T) {
 	p := blocked(trial.Stop{Min: 6, Max: 20, HalfWidth: 0.0001})
 	random := rand.New(rand.NewPCG(5, 6))
