@@ -160,6 +160,11 @@ type RunStatus struct {
 	// +optional
 	TrialsStored int32 `json:"trialsStored,omitempty"`
 
+	// budgetSpent is how much of spec.trials.budget the trials of the workers that have ended took.
+	// Absent if there is no budget, or no worker has ended.
+	// +optional
+	BudgetSpent *metav1.Duration `json:"budgetSpent,omitempty"`
+
 	// workersTotal is the number of workers, the (target, node) pairs of the run.
 	// +optional
 	WorkersTotal int32 `json:"workersTotal,omitempty"`

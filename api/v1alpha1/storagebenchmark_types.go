@@ -310,9 +310,11 @@ type Trials struct {
 	// +kubebuilder:validation:Pattern=`^[0-9]+([.][0-9]+)?%$`
 	HalfWidth string `json:"halfWidth,omitempty"`
 
-	// budget is how long the trials of the run may take in all. Each worker has an equal share.
-	// It runs the minimum in any case, and spends the rest on the workload whose interval is
-	// widest for its cost. Default: none; timeout ends the run.
+	// budget is how long the trials of the run may take in all, on all nodes and targets, one after
+	// the other; rounds of a precondition do not count. A worker that begins has an equal part of
+	// what is left: the budget less what the trials of the workers before it took, divided by the
+	// number of workers that have not ended. It runs the minimum in any case, and spends the rest on
+	// the workload whose interval is widest for its cost. Default: none; timeout ends the run.
 	// +optional
 	Budget *metav1.Duration `json:"budget,omitempty"`
 

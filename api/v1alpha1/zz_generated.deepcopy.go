@@ -1113,6 +1113,11 @@ func (in *RunStatus) DeepCopyInto(out *RunStatus) {
 		in, out := &in.ActiveSince, &out.ActiveSince
 		*out = (*in).DeepCopy()
 	}
+	if in.BudgetSpent != nil {
+		in, out := &in.BudgetSpent, &out.BudgetSpent
+		*out = new(v1.Duration)
+		**out = **in
+	}
 	if in.Current != nil {
 		in, out := &in.Current, &out.Current
 		*out = new(CurrentWorker)

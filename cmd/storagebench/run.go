@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -203,13 +204,17 @@ func (r *localRun) workers(ctx context.Context, stderr io.Writer) error {
 	defer progress.close()
 	deadline := time.Now().Add(r.timeout)
 	var first error
-	for _, w := range r.plan.Workers {
+	for i, w := range r.plan.Workers {
+		share, err := r.share(ctx, i)
+		if err != nil {
+			return errors.Join(first, err)
+		}
 		work := filepath.Join(r.out, ".storagebench", r.plan.Run, w.Name)
 		receipt := runner.Run(ctx, runner.Options{
 			Plan: r.plan, Worker: w.Name, TargetPath: withoutLinks(r.paths[w.Target]), Objects: r.store,
 			Spool: filepath.Join(work, "spool"), Scratch: filepath.Join(work, "scratch"),
 			Journal: journal.DefaultDir,
-			Engines: apart.Engines{Finder: engines.All()}, Timeout: max(time.Second, time.Until(deadline)), Version: version(),
+			Engines: apart.Engines{Finder: engines.All()}, Timeout: max(time.Second, time.Until(deadline)), Share: share, Version: version(),
 			ObserveRequests: r.observeRequests, System: poolSystem(ctx, false), Clock: runner.SystemClock{}, Log: slog.New(progress.logHandler()),
 			Progress: func(e runner.Event) { progress.event(w.Target, e) },
 		})

@@ -29,10 +29,13 @@ type workerFlags struct {
 	spool, scratch, receipt              string
 	journal                              string
 	timeout                              time.Duration
+	// share is nil for a plan without a budget.
+	share *time.Duration
 }
 
 func newWorkerCommand() *cobra.Command {
 	f := workerFlags{}
+	var share time.Duration
 	cmd := &cobra.Command{
 		Use:    "worker",
 		Hidden: true, // for Pods
@@ -47,6 +50,9 @@ are stored and why the worker failed. Exit codes: 0 every trial is measured and 
 			err := required(cmd, "plan", "plan-digest", "worker", "target-path", "grant", "grant-digest", "spool", "scratch", "receipt")
 			if err != nil {
 				return err
+			}
+			if cmd.Flags().Changed("budget-share") { // a share of 0 is one
+				f.share = &share
 			}
 			return runWorker(cmd.Context(), f, cmd.ErrOrStderr())
 		},
@@ -63,6 +69,7 @@ are stored and why the worker failed. Exit codes: 0 every trial is measured and 
 	flags.StringVar(&f.receipt, "receipt", "", "file for the receipt, such as /dev/termination-log")
 	flags.StringVar(&f.journal, "journal", "", "directory of the node's journal of changed settings, for a plan with tunables")
 	flags.DurationVar(&f.timeout, "timeout", 0, "when to stop measuring; 0: never")
+	flags.DurationVar(&share, "budget-share", 0, "how long the worker's trials may take, of the run's budget")
 	return cmd
 }
 
@@ -109,7 +116,7 @@ func workerOptions(f workerFlags, log *slog.Logger) (runner.Options, error) {
 	}
 	return runner.Options{
 		Plan: p, Worker: f.worker, TargetPath: f.targetPath, Objects: objects,
-		Spool: f.spool, Scratch: f.scratch, Engines: apart.Engines{Finder: engines.All()}, Timeout: f.timeout,
+		Spool: f.spool, Scratch: f.scratch, Engines: apart.Engines{Finder: engines.All()}, Timeout: f.timeout, Share: f.share,
 		ObserveRequests: true, Version: version(), Clock: runner.SystemClock{}, Log: log,
 		Journal: f.journal, Host: tunable.Host{Prefix: tunable.InHostMounts()},
 		Progress: func(e runner.Event) { logEvent(log, e) },

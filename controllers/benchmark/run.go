@@ -211,7 +211,8 @@ func (r *Reconciler) beginOn(ctx context.Context, p *pass, s *scene, a progress.
 	order := workers.Order{
 		Benchmark: p.StorageBenchmark, Plan: s.plan.Plan, Document: s.plan.Document, Worker: self, Target: target,
 		Bucket: bucket, CABundle: authority, NodeUID: s.nodes[self.Node].UID,
-		Left: max(0, p.timeout()-s.world.Active),
+		Left:  max(0, p.timeout()-s.world.Active),
+		Share: share(p.Status.Run, s.plan.Plan), Last: unended(p.Status.Run, s.plan.Plan) == 1,
 	}
 	if a.Verb == progress.Resume {
 		return r.Workers.Resume(ctx, order, s.seen[a.Worker].Job)
@@ -229,7 +230,12 @@ func (r *Reconciler) settle(ctx context.Context, p *pass, s *scene, a progress.A
 	if a.Verb == progress.Abandon {
 		return r.endWorker(p, s, a.Worker, results.Settled{Failure: override})
 	}
-	settled, err := r.Results.Settle(ctx, s.store, s.plan.Plan, self, s.seen[a.Worker].Receipt(s.plan.Plan, a.Worker))
+	seen := s.seen[a.Worker]
+	had, err := r.Workers.Share(ctx, seen.Job, share(p.Status.Run, s.plan.Plan))
+	if err != nil {
+		return err
+	}
+	settled, err := r.Results.Settle(ctx, s.store, s.plan.Plan, self, had, seen.Receipt(s.plan.Plan, a.Worker))
 	if err != nil {
 		return err
 	}
@@ -247,6 +253,9 @@ func (r *Reconciler) endWorker(p *pass, s *scene, name string, settled results.S
 		end := status.End{Position: i, Worker: name, Node: self.Node, Stored: settled.Stored, Spared: settled.Spared}
 		if failure := settled.Failure; failure != nil {
 			end.Reason, end.Message = string(failure.Class), failure.Error()
+		}
+		if s.plan.HasBudget() {
+			end.Spent = &settled.Spent
 		}
 		status.EndWorker(p.Status.Run, end)
 	}

@@ -281,8 +281,41 @@ func TestAWorkerNeedsNoMoreTrialsOnlyIfThePlanSaysSo(t *testing.T) {
 				})
 			}
 			b.put(t, stopping.Keys().WorkerSummary(self.Name), s)
-			settled, err := settle(t.Context(), b, &stopping, self, nil)
+			settled, err := settle(t.Context(), b, &stopping, self, nil, nil)
 			if err != nil || settled.Stored != 6 || settled.Spared != c.spared || (settled.Failure != nil) != c.lost {
+				t.Errorf("got %+v, %v", settled, err)
+			}
+		})
+	}
+}
+
+// Of a plan with a budget, the share that the worker was started with decides whether it had more to do.
+func TestAWorkerNeedsNoMoreTrialsOnlyIfItsShareIsSpent(t *testing.T) {
+	budgeted := *plan
+	budgeted.Stop = &trial.Stop{Min: 6, Max: 12, HalfWidth: 0.05, BudgetSeconds: 60}
+	budgeted.Trials = nil
+	for i := 1; i <= 12; i++ {
+		budgeted.Trials = append(budgeted.Trials, trial.Trial{ID: fmt.Sprintf("w-%d", i), Workload: "w", Repeat: i})
+	}
+	for name, c := range map[string]struct {
+		share *time.Duration
+		lost  bool
+	}{
+		"that of the plan": {nil, false}, "as much": {new(time.Minute), false},
+		"not enough for more": {new(80 * time.Second), false}, "enough for more": {new(90 * time.Second), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBucket(t)
+			s := result.NewWorkerSummary(&budgeted, self)
+			for i, x := range budgeted.Trials[:6] {
+				s.Trials = append(s.Trials, result.TrialSummary{
+					Trial: x, Outcome: result.Measured, Operations: []string{"read"}, Seconds: 10,
+					Metrics: result.Metrics{"read.iops": {Unit: result.PerSecond, Value: 100 * (1 + 0.5*float64(i%2))}},
+				})
+			}
+			b.put(t, budgeted.Keys().WorkerSummary(self.Name), s)
+			settled, err := settle(t.Context(), b, &budgeted, self, c.share, nil)
+			if err != nil || (settled.Failure != nil) != c.lost || settled.Spent != time.Minute {
 				t.Errorf("got %+v, %v", settled, err)
 			}
 		})

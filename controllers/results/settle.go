@@ -24,25 +24,28 @@ type Settled struct {
 	Stored int32
 	// Spared is how many of the planned trials the worker did not need.
 	Spared int32
+	// Spent is how much of the run's budget its trials took.
+	Spent time.Duration
 	// Failure is why it did not measure every trial, or nil.
 	Failure *trial.Failure
 }
 
 // Settle reads what a worker stored, checks it against its receipt, which may be nil, and
-// keeps what it accepts. Its error is of the store, and worth another try.
-func (r *Results) Settle(ctx context.Context, rs *v1alpha1.ResultStore, p *trial.Plan, self trial.Worker, receipt *trial.Receipt) (Settled, error) {
+// keeps what it accepts. The share is what the worker was started with, of the run's budget. Its
+// error is of the store, and worth another try.
+func (r *Results) Settle(ctx context.Context, rs *v1alpha1.ResultStore, p *trial.Plan, self trial.Worker, share *time.Duration, receipt *trial.Receipt) (Settled, error) {
 	bucket, err := r.Open(ctx, rs)
 	if err != nil {
 		return Settled{}, err
 	}
-	settled, err := settle(ctx, bucket, p, self, receipt)
+	settled, err := settle(ctx, bucket, p, self, share, receipt)
 	if err != nil {
 		return Settled{}, unstored(rs, err)
 	}
 	return settled, nil
 }
 
-func settle(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self trial.Worker, receipt *trial.Receipt) (Settled, error) {
+func settle(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self trial.Worker, share *time.Duration, receipt *trial.Receipt) (Settled, error) {
 	digest := ""
 	if receipt != nil {
 		digest = receipt.SummaryDigest
@@ -66,9 +69,9 @@ func settle(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self trial
 		// does not know why the run did not go on.
 		summary.Failure = receipt.Failure
 	}
-	complete := stopping.Complete(p, self.Target, summary.Trials)
+	complete := stopping.Complete(p, self.Target, share, summary.Trials)
 	if summary.Stopped = nil; p.Stop != nil { // whatever the worker says
-		summary.Stopped = stopping.Decide(p, self.Target, summary.Trials).Stopped
+		summary.Stopped = stopping.Decide(p, self.Target, share, summary.Trials).Stopped
 	}
 	document, err := json.Marshal(summary)
 	if err != nil {
@@ -77,7 +80,7 @@ func settle(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self trial
 	if err := bucket.Put(ctx, p.Keys().Accepted(self.Name), document); err != nil {
 		return Settled{}, err
 	}
-	out := Settled{Stored: int32(len(summary.Trials)), Failure: summary.Failure}
+	out := Settled{Stored: int32(len(summary.Trials)), Spent: stopping.Spent(summary.Trials), Failure: summary.Failure}
 	if out.Failure == nil && !complete {
 		out.Failure = lost(self, receipt)
 	}

@@ -41,8 +41,18 @@ type Order struct {
 	CABundle  []byte
 	// Left is what is left of the run's timeout.
 	Left time.Duration
+	// Share of the run's budget that is the worker's; nil: the plan has no budget.
+	Share *time.Duration
+	// Last reports that every other worker has ended: what this one does not use, nobody does.
+	Last bool
 	// NodeUID is the UID of the worker's node.
 	NodeUID types.UID
+}
+
+// Outgrown reports whether the worker of a Job that was made with this share can have more by now, and
+// the difference would be lost. While others have not ended, they get it, and the Job keeps its volume.
+func (o Order) Outgrown(share *time.Duration) bool {
+	return o.Last && o.Share != nil && (share == nil || *share < *o.Share)
 }
 
 // Start makes a worker's Job, suspended, then what it owns, then lets it go. If a step
@@ -109,6 +119,7 @@ func (w *Workers) make(ctx context.Context, o Order) (*batchv1.Job, error) {
 		Tolerations: o.Benchmark.Spec.Placement.Tolerations,
 		Timeout:     max(o.Left, time.Second),
 		GrantDigest: digest,
+		Share:       o.Share,
 	})
 	if err != nil {
 		return nil, err
@@ -175,9 +186,17 @@ func (w *Workers) Record(ctx context.Context, o Order, job *batchv1.Job) error {
 }
 
 // Resume lets a parked Job go again. One that was made so long ago that its grant may expire
-// before its worker has stored everything is discarded instead, and made again.
+// before its worker has stored everything is discarded instead, and made again. So is that of the
+// last worker if others left more of the budget since it was made: nobody else could use it.
 func (w *Workers) Resume(ctx context.Context, o Order, job *batchv1.Job) error {
 	if w.Clock.Now().Sub(job.CreationTimestamp.Time) > grantSpare/2 {
+		return w.delete(ctx, "discard", job)
+	}
+	share, err := w.Share(ctx, job, o.Share)
+	if err != nil {
+		return err
+	}
+	if o.Outgrown(share) {
 		return w.delete(ctx, "discard", job)
 	}
 	if o.Plan.SetsTunables() {
@@ -189,6 +208,23 @@ func (w *Workers) Resume(ctx context.Context, o Order, job *batchv1.Job) error {
 		return w.putAside(o.Benchmark, o.Worker.Name, err)
 	}
 	return nil
+}
+
+// Share returns the share of the run's budget that a worker's Job was made with. Of a Job that is
+// gone it is due, what a worker that begins now gets.
+func (w *Workers) Share(ctx context.Context, job *batchv1.Job, due *time.Duration) (*time.Duration, error) {
+	if job == nil || due == nil {
+		return due, nil
+	}
+	whole := &batchv1.Job{}
+	err := w.Live.Get(ctx, client.ObjectKeyFromObject(job), whole)
+	if apierrors.IsNotFound(err) || err == nil && whole.UID != job.UID {
+		return due, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return jobspec.Share(whole), nil
 }
 
 // Park suspends a worker's Job, whose Pod cannot start, so that its node can be given back.

@@ -3,7 +3,6 @@ package jobspec
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -101,6 +100,8 @@ type Input struct {
 	Tolerations []corev1.Toleration
 	// Timeout is what is left of the run's timeout.
 	Timeout time.Duration
+	// Share of the run's budget that the worker's trials may take; nil: the plan has no budget.
+	Share *time.Duration
 }
 
 // Job builds the worker's Job, suspended.
@@ -171,19 +172,7 @@ func podSpec(in Input, digest string) corev1.PodSpec {
 		Image:           in.Settings.Image,
 		ImagePullPolicy: in.Settings.ImagePullPolicy,
 		Command:         []string{"/usr/local/bin/storagebench"},
-		Args: []string{
-			"worker",
-			"--plan", planDir + "/" + planFile,
-			"--plan-digest", digest,
-			"--worker", in.Worker.Name,
-			"--target-path", targetPath(in, path),
-			"--grant", grantDir + "/" + grantFile,
-			"--grant-digest", in.GrantDigest,
-			"--spool", workDir + "/spool",
-			"--scratch", workDir + "/scratch",
-			"--receipt", corev1.TerminationMessagePathDefault,
-			"--timeout", strconv.Itoa(int(in.Timeout.Seconds())) + "s",
-		},
+		Args:            arguments(in, digest, path),
 		SecurityContext: containerSecurity(in.Plan, in.Target.Source),
 		Resources: corev1.ResourceRequirements{
 			// Without requests, they would default to the limits. What is certain to be
@@ -207,7 +196,6 @@ func podSpec(in Input, digest string) corev1.PodSpec {
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: "target", MountPath: path})
 	}
 	if needsJournal(in) {
-		container.Args = append(container.Args, "--journal", JournalDir)
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: "journal", MountPath: JournalDir})
 	}
 	spec := corev1.PodSpec{

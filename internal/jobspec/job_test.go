@@ -124,6 +124,33 @@ func TestTheJobIsTiedToItsPlan(t *testing.T) {
 	}
 }
 
+// The share of the budget is among the arguments, too, and the operator reads it there.
+func TestTheJobHasTheWorkersShareOfTheBudget(t *testing.T) {
+	in := input(trial.Target{Source: trial.BlockDevice, Mode: trial.Block, Ref: "/dev/loop7"})
+	for _, want := range []*time.Duration{nil, new(time.Duration(0)), new(171_429 * time.Millisecond), new(5 * time.Hour)} {
+		in.Share = want
+		j, err := Job(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		args := j.Spec.Template.Spec.Containers[0].Args
+		if slices.Contains(args, "--budget-share") != (want != nil) || !slices.Contains(args, "--journal") {
+			t.Errorf("with a share of %v the arguments are %q", want, args)
+		}
+		got := Share(j)
+		if (got == nil) != (want == nil) || got != nil && *got != *want {
+			t.Errorf("of %v it reads %v", want, got)
+		}
+	}
+	j := job(t, trial.Target{Source: trial.StorageClass, Mode: trial.Filesystem})
+	for name, args := range map[string][]string{"without a value": {"worker", "--budget-share"}, "no duration": {"worker", "--budget-share", "much"}, "none": nil} {
+		j.Spec.Template.Spec.Containers[0].Args = args
+		if got := Share(j); got != nil {
+			t.Errorf("%s: it reads %s", name, got)
+		}
+	}
+}
+
 func TestTheSchedulerPlacesThePodSoThatVolumesCanWaitForIt(t *testing.T) {
 	spec := job(t, trial.Target{Source: trial.StorageClass, Mode: trial.Filesystem}).Spec.Template.Spec
 	if spec.NodeName != "" {

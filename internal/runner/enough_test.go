@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
@@ -72,4 +74,48 @@ func TestAWorkerThatWasKilledStopsAtTheSameTrial(t *testing.T) {
 			t.Errorf("killed after %d trials: %+v", kill, receipt)
 		}
 	}
+}
+
+// A worker with a share of its own spends that, and so does its successor, whenever it is killed.
+func TestAWorkerThatWasKilledSpendsTheSameShare(t *testing.T) {
+	for kill := range 14 {
+		b := enoughBed(t)
+		b.plan.Stop.HalfWidth, b.plan.Stop.BudgetSeconds = 0.001, 1 // the plan's share is for the least trials only
+		clock, change := &evenClock{}, b.engine.change
+		b.engine.change = func(env workload.Env, m *result.Measurement) {
+			clock.minutes.Add(1) // each trial takes one
+			change(env, m)
+		}
+		b.change = func(o *Options) { o.Clock, o.Share = clock, new(15*time.Minute) }
+		ctx, cancel := context.WithCancel(t.Context())
+		n := 0
+		b.engine.run = func(context.Context, workload.Env) error {
+			if n++; n > kill {
+				cancel()
+			}
+			return nil
+		}
+		if first := b.run(ctx); first.Failure == nil {
+			t.Errorf("killed after %d trials, it has no failure", kill)
+		}
+		b.engine.run = nil
+		receipt := b.run(t.Context())
+		want := []result.Stopped{
+			{Cell: trial.Cell{Workload: "a"}, Repeats: 6, Reason: result.StopHalfWidth},
+			{Cell: trial.Cell{Workload: "b"}, Repeats: 9, Reason: result.StopBudget},
+		}
+		if s := b.summary(); receipt.Failure != nil || receipt.Stored != 15 || !slices.Equal(s.Stopped, want) {
+			t.Errorf("killed after %d trials: %+v, stopped %+v", kill, receipt, s.Stopped)
+		}
+	}
+}
+
+// evenClock is a clock by which only trials take time.
+type evenClock struct {
+	fakeClock
+	minutes atomic.Int64
+}
+
+func (c *evenClock) Now() time.Time {
+	return time.Unix(0, 0).Add(time.Duration(c.minutes.Load()) * time.Minute)
 }

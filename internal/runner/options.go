@@ -50,6 +50,9 @@ type Options struct {
 	Engines Engines
 	// Timeout bounds the worker; 0: none.
 	Timeout time.Duration
+	// Share of the run's budget that the worker's trials may take; nil: the plan's. Every attempt
+	// of a worker must get the same one, to come to the same end.
+	Share *time.Duration
 	// StopGrace is how long a worker that is stopped may take to upload what it has; 0: 15s,
 	// which is part of StopLimit.
 	StopGrace time.Duration

@@ -135,7 +135,7 @@ func (w *worker) measureAll(ctx context.Context, tuning *tuning) error {
 		return w.explain(ctx, err)
 	}
 	claimed := w.target.Mode == trial.Block && w.claimedBefore()
-	if stopping.Complete(w.Plan, w.worker.Target, w.summary.Trials) && w.target.Mode == trial.Block && (w.target.Generated || !claimed) {
+	if stopping.Complete(w.Plan, w.worker.Target, w.Share, w.summary.Trials) && w.target.Mode == trial.Block && (w.target.Generated || !claimed) {
 		return nil // on a file system, an earlier directory may have to be removed
 	}
 	target, err := openTarget(ctx, w.Plan, w.target, w.TargetPath, claimed)
@@ -199,7 +199,7 @@ func (w *worker) untilEnough(ctx context.Context, target *target, tuning *tuning
 		w.report(Event{Step: Reused, Trial: t.Trial, Index: i + 1})
 	}
 	for {
-		decision := stopping.Decide(w.Plan, w.worker.Target, w.summary.Trials)
+		decision := stopping.Decide(w.Plan, w.worker.Target, w.Share, w.summary.Trials)
 		w.summary.Stopped = decision.Stopped
 		if decision.Next == nil {
 			break

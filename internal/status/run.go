@@ -2,7 +2,11 @@ package status
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/progress"
@@ -19,6 +23,8 @@ type End struct {
 	// Stored is the number of its trials in the result store, and Spared of those that it did not
 	// need.
 	Stored, Spared int32
+	// Spent is how much of the run's budget its trials took; nil: there is no budget.
+	Spent *time.Duration
 	// Reason is empty if the worker measured every trial.
 	Reason, Message string
 }
@@ -34,6 +40,10 @@ func EndWorker(run *v1alpha1.RunStatus, e End) {
 	SetCurrent(run, "", "")
 	run.TrialsStored += e.Stored
 	run.TrialsPlanned -= e.Spared
+	if e.Spent != nil {
+		before := BudgetSpent(run)
+		run.BudgetSpent = &metav1.Duration{Duration: before + min(max(0, *e.Spent), math.MaxInt64-before)}
+	}
 	if e.Reason == "" {
 		run.WorkersDone++
 	} else {
@@ -41,6 +51,14 @@ func EndWorker(run *v1alpha1.RunStatus, e End) {
 		Fail(run, e)
 	}
 	setProgress(run)
+}
+
+// BudgetSpent is how much of the run's budget the workers that have ended have spent.
+func BudgetSpent(run *v1alpha1.RunStatus) time.Duration {
+	if run.BudgetSpent == nil {
+		return 0
+	}
+	return run.BudgetSpent.Duration
 }
 
 // WholeRun replaces the worker's name in a failure of the run as a whole. No worker has

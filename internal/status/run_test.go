@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -230,5 +231,23 @@ func TestTrialsThatAreNotNeededAreNotPlanned(t *testing.T) {
 	EndWorker(run, End{Position: 1, Worker: "b.n", Stored: 30})
 	if run.Progress != "48/48" || run.WorkersDone != 2 {
 		t.Errorf("progress %s, %d workers done", run.Progress, run.WorkersDone)
+	}
+}
+
+func TestWhatWorkersSpendOfTheBudgetAddsUp(t *testing.T) {
+	run := &v1alpha1.RunStatus{WorkersTotal: 4}
+	EndWorker(run, End{Position: 3, Worker: "d.n"})
+	if run.BudgetSpent != nil {
+		t.Errorf("without a budget, %s of it is spent", run.BudgetSpent.Duration)
+	}
+	for _, position := range []int{0, 1, 0} { // the last is recorded already
+		EndWorker(run, End{Position: position, Worker: "a.n", Spent: new(90 * time.Second)})
+	}
+	if got := BudgetSpent(run); got != 3*time.Minute {
+		t.Errorf("two workers have spent %s", got)
+	}
+	EndWorker(run, End{Position: 2, Worker: "c.n", Spent: new(time.Duration(math.MaxInt64))})
+	if got := BudgetSpent(run); got != math.MaxInt64 {
+		t.Errorf("more than can be is %s", got)
 	}
 }

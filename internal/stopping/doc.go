@@ -1,7 +1,7 @@
 // Package stopping decides which trial a worker runs next, and when it needs no more. It is pure:
-// what goes in is the plan and the trials that are stored, and nothing else. So a worker that
-// was killed goes on as if it had not been, and the operator, which reads the same trials,
-// knows whether a worker that ended had any left to run.
+// what goes in is the plan, the worker's share of the budget and the trials that are stored, and
+// nothing else. So a worker that was killed goes on as if it had not been, and the operator, which
+// reads the same trials, knows whether a worker that ended had any left to run.
 //
 //  1. Trials belong to groups: a workload with all of its variants, which are compared and so
 //     are measured equally often; or, if their order is not random, with one.
@@ -16,5 +16,7 @@
 //     every look, so that all decisions together err in at most 5 % of runs. Where something is
 //     compared, gates end nothing, as a decision depends on what differs.
 //  5. If there is a budget, the next step is for the group whose intervals are widest for what
-//     a step of it costs, and there is none that the budget does not cover.
+//     a step of it costs, and there is none that the worker's share of the budget does not cover.
+//     A worker gets its share when it begins (Share): what those before it did not use is
+//     divided equally among those that have not ended.
 package stopping

@@ -3,6 +3,7 @@ package stopping
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
@@ -17,23 +18,22 @@ type Decision struct {
 }
 
 // Complete reports whether the worker of a target whose trials these are had none left to run.
-func Complete(p *trial.Plan, target string, done []result.TrialSummary) bool {
+func Complete(p *trial.Plan, target string, share *time.Duration, done []result.TrialSummary) bool {
 	if p.Stop == nil {
 		return len(done) >= len(p.Trials)
 	}
-	return Decide(p, target, done).Next == nil
+	return Decide(p, target, share, done).Next == nil
 }
 
 // Decide returns the next trial of a worker that has stored these, of a plan with a rule for
-// stopping. The target is the worker's: gates can be for one of several. A cell of which a trial
-// has failed is not measured any more.
-func Decide(p *trial.Plan, target string, done []result.TrialSummary) Decision {
+// stopping. The target is the worker's: gates can be for one of several. The share is what the worker
+// was started with (Share); nil: the plan's. A cell of which a trial has failed is not measured any more.
+func Decide(p *trial.Plan, target string, share *time.Duration, done []result.TrialSummary) Decision {
 	stored := make(map[string]*result.TrialSummary, len(done))
-	spent := 0.0
 	for i := range done {
 		stored[done[i].ID] = &done[i]
-		spent += done[i].Seconds
 	}
+	left := limit(p, share) - secondsOf(done)
 	var d Decision
 	var open []*group
 	for _, g := range groups(p, target, stored) {
@@ -45,12 +45,12 @@ func Decide(p *trial.Plan, target string, done []result.TrialSummary) Decision {
 		switch {
 		case g.enough && g.knee != nil:
 			d.Stopped = append(d.Stopped, g.stopped(result.StopKnee))
-		case g.next != nil && g.knee != nil && g.measured > 0 && p.Stop.BudgetSeconds > 0 && spent+g.stepCost() > p.Stop.BudgetSeconds:
+		case g.next != nil && g.knee != nil && g.measured > 0 && g.stepCost() > left:
 			d.Stopped = append(d.Stopped, g.stopped(result.StopBudget))
 		case g.next == nil || g.enough && len(g.failed) > 0:
 		case g.enough:
 			d.Stopped = append(d.Stopped, g.stopped(g.why))
-		case g.measured >= p.Stop.Min && !g.begun(p.Stop) && p.Stop.BudgetSeconds > 0 && spent+g.stepCost() > p.Stop.BudgetSeconds:
+		case g.measured >= p.Stop.Min && !g.begun(p.Stop) && g.stepCost() > left:
 			d.Stopped = append(d.Stopped, g.stopped(result.StopBudget))
 		default:
 			open = append(open, g)

@@ -49,14 +49,14 @@ func run(t *testing.T, p *trial.Plan, measure func(trial.Trial) result.TrialSumm
 	t.Helper()
 	var done []result.TrialSummary
 	for {
-		d := Decide(p, "v", done)
+		d := Decide(p, "v", nil, done)
 		if d.Next == nil {
-			if !Complete(p, "v", done) {
+			if !Complete(p, "v", nil, done) {
 				t.Error("nothing is left, and it is not complete")
 			}
 			return done, d.Stopped
 		}
-		if Complete(p, "v", done) {
+		if Complete(p, "v", nil, done) {
 			t.Fatalf("complete, and %s is left", d.Next.ID)
 		}
 		if slices.ContainsFunc(done, func(s result.TrialSummary) bool { return s.ID == d.Next.ID }) {
@@ -231,12 +231,12 @@ func TestWithoutARuleEveryTrialIsRun(t *testing.T) {
 	p.Stop = nil
 	var done []result.TrialSummary
 	for _, x := range p.Trials {
-		if Complete(p, "v", done) {
+		if Complete(p, "v", nil, done) {
 			t.Errorf("complete after %d trials", len(done))
 		}
 		done = append(done, measured(x, 1))
 	}
-	if !Complete(p, "v", done) {
+	if !Complete(p, "v", nil, done) {
 		t.Error("not complete")
 	}
 }

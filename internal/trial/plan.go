@@ -275,7 +275,8 @@ func (p *Plan) Worker(name string) (Worker, Target, error) {
 }
 
 // Stop is the rule by which a worker runs fewer trials than the plan has. It depends on nothing but
-// the trials that are stored, so that whoever knows those knows which are left.
+// the trials that are stored and the worker's share of the budget, so that whoever knows those knows
+// which are left.
 type Stop struct {
 	// Min is the number of repeats that each workload has in any case, and Max the number that
 	// the plan has trials for.
@@ -286,9 +287,14 @@ type Stop struct {
 	HalfWidth float64 `json:"halfWidth"`
 	// Gates says how gates end a workload. Empty: they do not.
 	Gates GateStop `json:"gates,omitempty"`
-	// BudgetSeconds is the worker's share of the run's time; 0: no limit.
+	// BudgetSeconds is the run's budget for the time of trials, divided by the number of workers: what
+	// the first worker may spend. Those after it may spend what the earlier ones left, too; 0: no
+	// limit.
 	BudgetSeconds float64 `json:"budgetSeconds,omitempty"`
 }
+
+// HasBudget reports whether the time of the run's trials is limited.
+func (p *Plan) HasBudget() bool { return p.Stop != nil && p.Stop.BudgetSeconds > 0 }
 
 // GateStop says how gates end a workload.
 type GateStop string

@@ -162,7 +162,7 @@ var Rules = []Rule{
 		Path: "controllers/benchmark",
 		Own: []string{
 			"api/v1alpha1", "controllers/action", "controllers/admission", "controllers/leases", "controllers/nodes", "controllers/restore",
-			"controllers/results", "controllers/state", "controllers/stores", "controllers/workers", "controllers/written", "internal/jobspec", "internal/plan", "internal/policy", "internal/progress", "internal/status", "internal/store/inbox", "internal/trial",
+			"controllers/results", "controllers/state", "controllers/stores", "controllers/workers", "controllers/written", "internal/jobspec", "internal/plan", "internal/policy", "internal/progress", "internal/status", "internal/stopping", "internal/store/inbox", "internal/trial",
 		},
 		Foreign: controllerFramework,
 	},
@@ -227,7 +227,7 @@ var Rules = []Rule{
 		Own: []string{
 			"cmd/storagebench/spec", "api/v1alpha1", "internal/trial", "internal/plan", "internal/result", "internal/stats", "internal/report", "internal/report/export", "internal/report/gather", "internal/report/page", "internal/samples", "internal/samples/codec", "internal/compare", "internal/importer", "internal/qualify", "internal/suggest",
 			"internal/device", "internal/powercut", "internal/tunable", "internal/runner/journal", "internal/environment", "internal/runner", "internal/workload", "internal/workload/apart", "internal/workload/fio", "internal/workload/engines",
-			"internal/status", "internal/store", "internal/store/dir", "internal/store/presigned", "internal/store/s3",
+			"internal/status", "internal/stopping", "internal/store", "internal/store/dir", "internal/store/presigned", "internal/store/s3",
 		},
 		Foreign: append([]string{
 			"k8s.io/apimachinery/", "k8s.io/client-go/tools/clientcmd", "sigs.k8s.io/yaml", "sigs.k8s.io/controller-runtime/pkg/client",

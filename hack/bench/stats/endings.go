@@ -30,7 +30,7 @@ func ended(y []float64, most int, limits ...float64) []result.Gate {
 	}
 	w := result.WorkerSummary{Worker: p.Workers[0]}
 	for {
-		d := stopping.Decide(p, "v", w.Trials)
+		d := stopping.Decide(p, "v", nil, w.Trials)
 		if d.Next == nil {
 			return stats.Summarize(p, []result.WorkerSummary{w}, time.Time{}).Gates
 		}
