@@ -35,6 +35,8 @@ type world struct {
 	second string
 	// trials are how many are measured; 0: one.
 	trials int
+	// machine returns a program that runs a benchmark elsewhere; nil: here.
+	machine func(spec string) []string
 	// prefix is a program that runs the benchmark.
 	prefix []string
 	// deserved are verdicts that are true of this world.
@@ -97,6 +99,9 @@ func (w world) measure(t *testing.T) (result.Summary, error) {
 		argv = append(argv, "--target", "u="+w.second)
 	}
 	argv = slices.Concat(w.prefix, argv)
+	if w.machine != nil {
+		argv = w.machine(spec)
+	}
 	if len(w.cgroup) > 0 {
 		argv = inCgroup(t, w.cgroup, argv)
 	}
