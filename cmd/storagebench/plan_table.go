@@ -96,7 +96,10 @@ func (d *planDocument) explainStop(w io.Writer) {
 		fmt.Fprint(w, ", or all of its gates are decided")
 	}
 	if d.Stop.BudgetSeconds > 0 {
-		fmt.Fprintf(w, ", or the trials of the worker have taken %s", seconds(d.Stop.BudgetSeconds))
+		fmt.Fprintf(w, ", or the trials of the worker have taken its share of the budget: %s", seconds(d.Stop.BudgetSeconds))
+		if len(d.Workers) > 1 {
+			fmt.Fprint(w, ", and what the workers before it have left")
+		}
 	}
 	fmt.Fprintln(w, ".")
 }
