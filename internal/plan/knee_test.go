@@ -128,10 +128,7 @@ func TestProbesOfASearchAreNoTrialsOfOtherWorkloads(t *testing.T) {
 			b := swept(promised(func(*v1alpha1.SLO) {}))
 			b.Spec.Trials = v1alpha1.Trials{Min: c.min}
 			in := Input{Benchmark: b, Run: "r", Nodes: []string{"a"}, Engines: checker{}}
-			for _, v := range c.variants {
-				b.Spec.Variants = append(b.Spec.Variants, v1alpha1.Variant{Name: v})
-				in.Variants = append(in.Variants, trial.Variant{Name: v})
-			}
+			in.withVariants(c.variants)
 			p, err := Build(in)
 			if err != nil {
 				t.Fatal(err)

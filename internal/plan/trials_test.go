@@ -222,6 +222,14 @@ func TestOnlyWhatIsProvisionedHasVolumes(t *testing.T) {
 	}
 }
 
+// withVariants gives the benchmark variants that set nothing.
+func (in *Input) withVariants(names []string) {
+	for _, name := range names {
+		in.Benchmark.Spec.Variants = append(in.Benchmark.Spec.Variants, v1alpha1.Variant{Name: name})
+		in.Variants = append(in.Variants, trial.Variant{Name: name})
+	}
+}
+
 func TestGatesEndAWorkloadUnlessSomethingIsCompared(t *testing.T) {
 	for name, c := range map[string]struct {
 		trials   v1alpha1.Trials
@@ -247,10 +255,7 @@ func TestGatesEndAWorkloadUnlessSomethingIsCompared(t *testing.T) {
 				b.Spec.Gates = []v1alpha1.Gate{{Workload: b.Spec.Workloads[0].Name, Metric: "read.iops", Min: &v1alpha1.Scalar{Text: "100"}}}
 			}
 			in := Input{Benchmark: b, Run: "g3-x", Nodes: []string{"a"}, Engines: checker{}}
-			for _, v := range c.variants {
-				b.Spec.Variants = append(b.Spec.Variants, v1alpha1.Variant{Name: v})
-				in.Variants = append(in.Variants, trial.Variant{Name: v})
-			}
+			in.withVariants(c.variants)
 			p, err := Build(in)
 			if err != nil {
 				t.Fatal(err)

@@ -54,22 +54,29 @@ func TestAWorkerEndsWithFewerTrialsThanPlannedIfTheyAreEnough(t *testing.T) {
 	}
 }
 
+// killedAfter runs a worker that is killed after so many trials.
+func (b *bed) killedAfter(trials int) {
+	b.t.Helper()
+	ctx, cancel := context.WithCancel(b.t.Context())
+	defer cancel()
+	n := 0
+	b.engine.run = func(context.Context, workload.Env) error {
+		if n++; n > trials {
+			cancel()
+		}
+		return nil
+	}
+	if first := b.run(ctx); first.Failure == nil {
+		b.t.Errorf("killed after %d trials, it has no failure", trials)
+	}
+	b.engine.run = nil
+}
+
 // Whenever a worker is killed, its successor runs what it would have run, and no more.
 func TestAWorkerThatWasKilledStopsAtTheSameTrial(t *testing.T) {
 	for kill := range 17 {
 		b := enoughBed(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		n := 0
-		b.engine.run = func(context.Context, workload.Env) error {
-			if n++; n > kill {
-				cancel()
-			}
-			return nil
-		}
-		if first := b.run(ctx); first.Failure == nil {
-			t.Errorf("killed after %d trials, it has no failure", kill)
-		}
-		b.engine.run = nil
+		b.killedAfter(kill)
 		if receipt := b.run(t.Context()); receipt.Failure != nil || receipt.Stored != 18 {
 			t.Errorf("killed after %d trials: %+v", kill, receipt)
 		}
@@ -87,18 +94,7 @@ func TestAWorkerThatWasKilledSpendsTheSameShare(t *testing.T) {
 			change(env, m)
 		}
 		b.change = func(o *Options) { o.Clock, o.Share = clock, new(15*time.Minute) }
-		ctx, cancel := context.WithCancel(t.Context())
-		n := 0
-		b.engine.run = func(context.Context, workload.Env) error {
-			if n++; n > kill {
-				cancel()
-			}
-			return nil
-		}
-		if first := b.run(ctx); first.Failure == nil {
-			t.Errorf("killed after %d trials, it has no failure", kill)
-		}
-		b.engine.run = nil
+		b.killedAfter(kill)
 		receipt := b.run(t.Context())
 		want := []result.Stopped{
 			{Cell: trial.Cell{Workload: "a"}, Repeats: 6, Reason: result.StopHalfWidth},
