@@ -254,7 +254,11 @@ func worth(b *v1alpha1.StorageBenchmark) error {
 	case meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete) && ready.Reason == reason.Restoring:
 		return nil // which lasts a moment
 	case meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete):
-		return fmt.Errorf("%s measured everything, but %s", b.Name, ready.Message)
+		why := ready.Message
+		if left := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionTunablesRestored); left != nil && left.Status == metav1.ConditionFalse {
+			why = left.Message
+		}
+		return fmt.Errorf("%s measured everything, but %s", b.Name, why)
 	default:
 		return fmt.Errorf("%s did not measure everything", b.Name)
 	}

@@ -29,6 +29,7 @@ func TestARunIsJudgedByWhatItMeasuredAndLeftBehind(t *testing.T) {
 		"a Job looks after":   {conditions: []metav1.Condition{complete, condition(v1alpha1.ConditionReady, no, reason.Restoring, "a Job")}, restoring: true},
 		"it failed":           {conditions: []metav1.Condition{condition(v1alpha1.ConditionFailed, yes, reason.TimedOut, ""), condition(v1alpha1.ConditionReady, no, reason.TimedOut, "")}, want: "b did not measure everything"},
 		"failed and restores": {conditions: []metav1.Condition{condition(v1alpha1.ConditionFailed, yes, reason.TimedOut, ""), condition(v1alpha1.ConditionReady, no, reason.Restoring, "a Job")}, restoring: true, want: "b did not measure everything"},
+		"its node is away":    {conditions: []metav1.Condition{complete, condition(v1alpha1.ConditionReady, no, reason.NodeAway, "the run has ended; settings will be restored when"), condition(v1alpha1.ConditionTunablesRestored, no, reason.NodeAway, "settings will be restored when")}, want: "b measured everything, but settings will be restored when"},
 		"a setting is left":   {conditions: []metav1.Condition{complete, condition(v1alpha1.ConditionReady, no, reason.TunablesNotRestored, "settings could not be restored")}, want: "b measured everything, but settings could not be restored"},
 	} {
 		b := &v1alpha1.StorageBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Status: v1alpha1.StorageBenchmarkStatus{Conditions: c.conditions, Run: &v1alpha1.RunStatus{}}}

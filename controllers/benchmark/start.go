@@ -82,7 +82,7 @@ func timeoutNotes(trials, timeout time.Duration) []string {
 	if trials <= timeout {
 		return nil
 	}
-	return []string{fmt.Sprintf("the trials alone take about %s, but spec.timeout ends the run after %s; raise it or measure less", trials.Round(time.Second), timeout)}
+	return []string{fmt.Sprintf("the trials, with all rounds of preconditions, take about %s, but spec.timeout ends the run after %s; raise it or measure less", trials.Round(time.Second), timeout)}
 }
 
 // plan builds the plan of a run. After a failure it does not try again until one of its inputs

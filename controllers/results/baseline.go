@@ -55,7 +55,7 @@ func against(ctx context.Context, bucket stores.Bucket, rs *v1alpha1.ResultStore
 		out.Sentence = fmt.Sprintf("the result store has no summary of run %s of benchmark %s; set spec.baseline.from to a run that it has", b.Run, keys.Name)
 		return out, nil
 	case errors.Is(err, store.ErrDenied):
-		out.Sentence = fmt.Sprintf("the result store lets nobody read the summary of run %s of benchmark %s, or has none; set spec.baseline.from to a run that it has", b.Run, keys.Name)
+		out.Sentence = fmt.Sprintf("the operator may not read a summary of run %s of benchmark %s in the result store, or there is none; set spec.baseline.from to a run that it has", b.Run, keys.Name)
 		return out, nil
 	case errors.Is(err, store.ErrTooLarge):
 		out.Sentence = fmt.Sprintf("the summary of run %s is too large to be one", b.Run)

@@ -40,7 +40,7 @@ func TestARunIsComparedWithItsBaseline(t *testing.T) {
 		"no run before":         {bucketStore, "", 1000, nil, "Inconclusive", "no earlier run"},
 		"a run that is gone":    {bucketStore, "gone", 1000, nil, "Inconclusive", "no summary of run gone"},
 		"a run that is no JSON": {bucketStore, "bad", 1000, nil, "Inconclusive", "cannot be read"},
-		"a run that is denied":  {bucketStore, "denied", 1000, nil, "Inconclusive", "lets nobody read the summary of run denied"},
+		"a run that is denied":  {bucketStore, "denied", 1000, nil, "Inconclusive", "may not read a summary of run denied"},
 		"without a ResultStore": {&v1alpha1.ResultStore{}, "old", 700, nil, "Regression", "read.iops of t/w/n is 0.700 times"},
 		"gone without one":      {&v1alpha1.ResultStore{}, "gone", 1000, nil, "Inconclusive", "name one of them, or a ResultStore in spec.results.storeRef.name"},
 		"a store that is away":  {bucketStore, "old", 1000, store.ErrUnreachable, "", ""},

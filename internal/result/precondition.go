@@ -58,9 +58,9 @@ func (p *Precondition) check() error {
 	case len(p.Rates) > p.Rounds:
 		return fmt.Errorf("its precondition has %d rates of %d rounds", len(p.Rates), p.Rounds)
 	case p.Metric == "" && len(p.Rates) > 0:
-		return fmt.Errorf("its precondition has %d rates of no metric", len(p.Rates))
+		return fmt.Errorf("its precondition has %d rates, and does not name the metric", len(p.Rates))
 	case p.Steady != nil && len(p.Rates) < steady.Rounds:
-		return fmt.Errorf("its precondition says whether %d rounds were steady (at least %d)", len(p.Rates), steady.Rounds)
+		return fmt.Errorf("its precondition says whether the storage was steady, which takes %d rounds, and has the rates of %d", steady.Rounds, len(p.Rates))
 	case p.Metric != "" && !operationPattern.MatchString(p.Metric) || len(p.Unit) > 32 || !printable(p.Unit):
 		return fmt.Errorf("its precondition has the invalid metric %.64q in %.32q", p.Metric, p.Unit)
 	case p.Offered < 0 || !isRate(p.Seconds):

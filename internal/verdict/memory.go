@@ -375,7 +375,7 @@ func workingSet(f *Facts) []result.Verdict {
 	}
 	settle := fmt.Sprintf("Read at least %s, or use direct=1.", report.Bytes(2*memory))
 	if f.Measurement.DirectIO != nil && f.Measurement.DirectIO.Requested {
-		settle = fmt.Sprintf("Read at least %s: nothing shows that direct I/O passes all caches here.", report.Bytes(2*memory))
+		settle = fmt.Sprintf("Read at least %s: a cache may answer direct I/O here.", report.Bytes(2*memory))
 	}
 	return d.each(result.Verdict{
 		Name: WorkingSetTooSmall, Effect: result.Qualifies, Settle: settle,

@@ -121,7 +121,7 @@ func (g *gate) decide(ctx context.Context, q question) (status int, err error) {
 	case g.turns <- struct{}{}:
 		defer func() { <-g.turns }()
 	case <-ctx.Done():
-		return 0, fmt.Errorf("%d requests ask the API server already: %w", maxReviews, ctx.Err())
+		return 0, fmt.Errorf("the API server has not answered %d earlier requests yet: %w", maxReviews, ctx.Err())
 	}
 	// Another request may have asked the same in the meantime.
 	if status, ok := g.remembered(key); ok {

@@ -34,9 +34,8 @@ func trialCharts(workers []report.WorkerTrials) (out []Chart, left int) {
 				left++
 				continue
 			}
-			name := strings.TrimSuffix(w.Worker.Target+" "+t.Variant, " ") + " on " + w.Worker.Node
-			if p := t.Precondition; p != nil {
-				before[t.Workload] = append(before[t.Workload], name+": "+roundsText(p))
+			if p := t.Precondition; p != nil { // of all variants
+				before[t.Workload] = append(before[t.Workload], w.Worker.Target+" on "+w.Worker.Node+": "+roundsText(p))
 			}
 			for _, part := range append([]result.PartSummary{{Metrics: t.Metrics, Operations: t.Operations}}, t.Parts...) {
 				for _, op := range operations(part) {
@@ -48,6 +47,7 @@ func trialCharts(workers []report.WorkerTrials) (out []Chart, left int) {
 					if points[k] == nil {
 						order, points[k] = append(order, k), map[string][]point{}
 					}
+					name := strings.TrimSuffix(w.Worker.Target+" "+t.Variant, " ") + " on " + w.Worker.Node
 					if points[k][name] == nil {
 						lines[k] = append(lines[k], line{name: name, unit: unit})
 					}

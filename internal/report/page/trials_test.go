@@ -13,7 +13,7 @@ import (
 func TestATrialsChartSaysWhatWasDoneBeforeTheFirstTrial(t *testing.T) {
 	rounds := func(p *result.Precondition) result.TrialSummary {
 		s := result.TrialSummary{
-			Trial: trial.Trial{ID: "w.r001", Workload: "w", Repeat: 1}, Outcome: result.Measured, Precondition: p,
+			Trial: trial.Trial{ID: "w.control.r001", Workload: "w", Variant: "control", Repeat: 1}, Outcome: result.Measured, Precondition: p,
 			Operations: []string{"write"}, Metrics: result.Metrics{}, StartedAt: time.Unix(1_000, 0),
 		}
 		s.Metrics.Set("write.iops", result.PerSecond, 100)
