@@ -2,6 +2,7 @@ package device
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,9 +15,9 @@ import (
 const maxProcesses = 1 << 16
 
 // Activities returns what the kernel does on the layers of a target besides what programs ask for:
-// a resync of md, a balance of btrfs, a scrub of ZFS. What cannot be seen from here is not there:
-// the threads that initialise an ext4 show only where the host's processes do, and a scrub of btrfs
-// never does.
+// a resync of md, a balance or scrub of btrfs, a scrub of ZFS. What cannot be seen from here is not
+// there: the threads that initialise an ext4 show only where the host's processes do, and a scrub of
+// btrfs only to those that have CAP_SYS_ADMIN.
 func (s System) Activities(layers []result.Layer) []result.Activity {
 	var out []result.Activity
 	initializes := -1
@@ -31,10 +32,8 @@ func (s System) Activities(layers []result.Layer) []result.Activity {
 				out = append(out, result.Activity{On: l.ID, What: action, Done: share(attribute(dir, "md/sync_completed"))})
 			}
 		case l.Type == "btrfs":
-			if dir := s.btrfsDir(l.Source); dir != "" {
-				if what := attribute(dir, "exclusive_operation"); what != "" && what != "none" {
-					out = append(out, result.Activity{On: l.ID, What: what})
-				}
+			for _, what := range s.btrfsActivities(l) {
+				out = append(out, result.Activity{On: l.ID, What: what})
 			}
 		case l.Kind == result.PoolLayer && s.Pool != nil:
 			name := strings.TrimPrefix(l.ID, "pool:")
@@ -54,6 +53,24 @@ func (s System) Activities(layers []result.Layer) []result.Activity {
 		}
 	}
 	return out[:min(len(out), result.MaxActivities)]
+}
+
+// btrfsActivities returns what a btrfs does.
+func (s System) btrfsActivities(l result.Layer) []string {
+	dir := s.btrfsDir(l.Source)
+	if dir == "" {
+		return nil
+	}
+	var out []string
+	what := attribute(dir, "exclusive_operation")
+	if what != "" && what != "none" {
+		out = append(out, what)
+	}
+	// To the kernel the replacement of a device is a scrub, too.
+	if what != "device replace" && scrubbed(s.path(strings.TrimPrefix(l.ID, "fs:")), filepath.Base(dir)) {
+		out = append(out, "scrub")
+	}
+	return out
 }
 
 // poolScan is what zpool status says of a scan that runs.

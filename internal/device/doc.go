@@ -23,7 +23,7 @@
 // it probes whether direct I/O is refused, accepted, or accepted but cached
 // anyway, and follows loop devices down to the disks (follow.go).
 //
-// Activities says what the kernel does on layers besides: a resync, a balance, a scrub (activity.go).
+// Activities says what the kernel does on layers besides: a resync, a balance, a scrub (activity.go, scrub.go).
 //
 // System.Root is / or, in tests, a directory with a tree of sysfs, procfs and dev.
 package device

@@ -79,6 +79,12 @@ var changed = []kind{
 		twin: passing(false),
 	},
 	{
+		// At this pace it is a small share of what the disk does: only the kernel's word tells of it.
+		name: "a scrub of btrfs", verdict: "BackgroundIO", operation: "read",
+		lie:  scrubbed(true),
+		twin: scrubbed(false),
+	},
+	{
 		name: "two targets on one disk", verdict: "SameDevice",
 		lie: func(t *testing.T) world {
 			t.Helper()
@@ -265,6 +271,19 @@ func passing(same bool) func(t *testing.T) world {
 			always(ctx)
 			return nil
 		})
+		return w
+	}
+}
+
+// scrubbed is a world on a btrfs that the kernel scrubs from before the trial until after it, or not.
+func scrubbed(really bool) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		w := made("btrfs", "nodatacow", fio(randomRead+direct))(t)
+		file(t, w.target, 128<<20)
+		if really {
+			devicetest.Scrub(t, w.target, 2<<20)
+		}
 		return w
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -124,6 +125,35 @@ func Mount(t *testing.T, dir, kind, source string, options ...string) {
 	requireRoot(t)
 	Run(t, append([]string{"mount", "-t", kind, source, dir}, options...)...)
 	t.Cleanup(func() { cleanUp(t, "umount", dir) })
+}
+
+// Scrub begins to scrub a btrfs that is mounted on dir, at so many bytes a second for each device.
+// stop ends the scrub, and so does the test's end.
+func Scrub(t *testing.T, dir string, speed int) (stop func()) {
+	t.Helper()
+	requireRoot(t)
+	uuid := Run(t, "findmnt", "--noheadings", "--output", "UUID", "--mountpoint", dir)
+	limits, err := filepath.Glob("/sys/fs/btrfs/" + uuid + "/devinfo/*/scrub_speed_max")
+	if err != nil || len(limits) == 0 {
+		t.Fatalf("sysfs does not limit the scrub of %s: %v", dir, err)
+	}
+	for _, limit := range limits {
+		if err := os.WriteFile(limit, fmt.Append(nil, speed), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "btrfs", "scrub", "start", "-B", "-r", dir)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop = sync.OnceFunc(func() {
+		// It fails if the scrub has ended, as the scrub does if it is cancelled.
+		_ = exec.CommandContext(context.Background(), "btrfs", "scrub", "cancel", dir).Run()
+		_ = cmd.Wait()
+		_ = os.Remove("/var/lib/btrfs/scrub.status." + uuid)
+	})
+	t.Cleanup(stop)
+	return stop
 }
 
 // Detach detaches a loop device.
