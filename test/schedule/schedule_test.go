@@ -76,6 +76,7 @@ func TestAScheduleFindsTheRunSinceWhichStorageIsSlower(t *testing.T) {
 	}
 	l := &lab{t: t, ctx: t.Context(), api: connection.API}
 	device := devicetest.Loop(t, 64<<20)
+	devicetest.DirectIO(t, device) // figures of the page cache below it are no part of a history
 	l.s = everyMinute(l.namespace(), device)
 	if err := l.api.Create(l.ctx, l.s); err != nil {
 		t.Fatal(err)
