@@ -228,8 +228,8 @@ func (s *WorkerSummary) check() error {
 		}
 	}
 	for _, stopped := range s.Stopped {
-		if !slices.Contains([]StopReason{StopHalfWidth, StopGates, StopKnee, StopBudget}, stopped.Reason) {
-			return fmt.Errorf("a workload was stopped for %.64q, expected %s, %s, %s or %s", stopped.Reason, StopHalfWidth, StopGates, StopKnee, StopBudget)
+		if known := []StopReason{StopHalfWidth, StopGates, StopFutile, StopKnee, StopBudget}; !slices.Contains(known, stopped.Reason) {
+			return fmt.Errorf("a workload was stopped for %.64q, expected one of %v", stopped.Reason, known)
 		}
 		if err := checkNames(stopped.Workload, stopped.Variant); err != nil {
 			return err

@@ -265,6 +265,8 @@ const (
 	StopHalfWidth StopReason = "HalfWidth"
 	// StopGates: all of its gates are decided.
 	StopGates StopReason = "Gates"
+	// StopFutile: no trial up to the maximum can decide the gates that are open, whatever it measures.
+	StopFutile StopReason = "Futile"
 	// StopKnee: its search has an answer, or has ended without one.
 	StopKnee StopReason = "Knee"
 	// StopBudget: the time for trials above their minimum is spent.

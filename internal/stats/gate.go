@@ -31,6 +31,8 @@ type GateDecision struct {
 	Narrower float64
 	// BeyondMax reports that MoreTrials exceeds what the looks allow.
 	BeyondMax bool
+	// Futile reports that no trials up to looks.Max, whatever they measure, can decide.
+	Futile bool
 }
 
 const (
@@ -59,6 +61,7 @@ func DecideGate(values []float64, looks Looks, limit float64, atMost bool) GateD
 		}
 		d.MoreTrials = first - n
 	default:
+		d.Futile = futile(values, looks, limit, atMost)
 		ratio, ok := blocked(d.Interval, limit)
 		if !ok {
 			d.AtLimit = true
@@ -68,6 +71,21 @@ func DecideGate(values []float64, looks Looks, limit float64, atMost bool) GateD
 	}
 	d.BeyondMax = n+d.MoreTrials > looks.Max
 	return d
+}
+
+// futile reports that the values on each side of the limit are too many for any look that is left: with
+// rank k, fewer than k values on one side decide, ranks do not fall, and values do not go away.
+func futile(values []float64, looks Looks, limit float64, atMost bool) bool {
+	if looks.Spending == Once || len(values) >= looks.Max {
+		return false
+	}
+	good := 0
+	for _, v := range values {
+		if atMost && v <= limit || !atMost && v >= limit {
+			good++
+		}
+	}
+	return min(good, len(values)-good) >= looks.Rank(looks.Max)
 }
 
 // DecideVolumeGate decides a gate for the class of volumes, from the trials of at least 3 of

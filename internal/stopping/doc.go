@@ -14,7 +14,9 @@
 //  4. A workload whose gates end it (trial.Stop.Gates) is looked at after every trial, and ends when
 //     all of its gates are decided at one look: by the bounds of intervals whose ranks allow for
 //     every look, so that all decisions together err in at most 5 % of runs. Where something is
-//     compared, gates end nothing, as a decision depends on what differs.
+//     compared, gates end nothing, as a decision depends on what differs. If gates alone end it, it
+//     also ends when none of those that are open can be decided any more, whatever the trials up to
+//     the maximum measure: there are too many on both sides of the limit.
 //  5. If there is a budget, the next step is for the group whose intervals are widest for what
 //     a step of it costs, and there is none that the worker's share of the budget does not cover.
 //     A worker gets its share when it begins (Share): what those before it did not use is

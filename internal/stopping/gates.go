@@ -21,6 +21,8 @@ func gatesOf(p *trial.Plan, target string, cell trial.Cell) []trial.Gate {
 // metric is not measured or only a bound of it is known, counts neither as decided nor as open.
 type gatesSeen struct {
 	decided, open int
+	// futile are those of the open ones that no further trial can decide.
+	futile int
 	// narrower is how many times narrower the intervals must be to decide those that are open.
 	narrower float64
 }
@@ -40,6 +42,9 @@ func (g *group) lookAtGates(stop *trial.Stop, n int) gatesSeen {
 				seen.decided++
 			default:
 				seen.open++
+				if d.Futile {
+					seen.futile++
+				}
 				if d.Narrower == 0 && !d.AtLimit { // there is no interval yet
 					d.Narrower = math.Inf(1)
 				}

@@ -38,8 +38,10 @@ func TestGatesEndAWorkload(t *testing.T) {
 	low := []float64{8, 8.1, 7.9, 8.2, 8, 8.3}
 	// One beyond the limit is within the interval until the rank steps, at the 12th trial.
 	once := []float64{8, 8.1, 12, 8.2, 8, 8.3}
-	// As many within as beyond, so that no look decides.
+	// As many within as beyond, so that no look decides, and after the 16th none can.
 	around := []float64{8, 12, 8, 12, 8, 12}
+	// One in six beyond 12, which a later look decides.
+	mostly := []float64{8, 13, 8, 11, 8, 11}
 	for name, c := range map[string]struct {
 		stop   trial.Stop
 		gates  []trial.Gate
@@ -51,7 +53,8 @@ func TestGatesEndAWorkload(t *testing.T) {
 		"missed":                           {alone, []trial.Gate{atMost(5)}, low, 6, result.StopGates},
 		"met, and one that is missed":      {alone, []trial.Gate{atMost(10), atMost(5)}, low, 6, result.StopGates},
 		"met at a later look":              {alone, []trial.Gate{atMost(10)}, once, 12, result.StopGates},
-		"one is not decided":               {alone, []trial.Gate{atMost(20), atMost(10)}, around, 30, ""},
+		"one is not decided":               {alone, []trial.Gate{atMost(20), atMost(10)}, around, 16, result.StopFutile},
+		"one is futile, the other is not":  {alone, []trial.Gate{atMost(10), atMost(12)}, mostly, 18, result.StopFutile},
 		"not decided, but narrow":          {orWidth, []trial.Gate{atMost(10)}, around, 6, result.StopHalfWidth},
 		"decided, whatever the width":      {orWidth, []trial.Gate{atMost(10)}, low, 6, result.StopGates},
 		"a plan of an older release":       {older, []trial.Gate{atMost(10)}, around, 6, result.StopHalfWidth},
@@ -115,8 +118,8 @@ func TestTheSummaryDecidesAsTheWorkerDid(t *testing.T) {
 		if len(stopped) > 0 {
 			ended++
 		}
-		if len(stopped) > 0 && open {
-			t.Fatalf("seed %d: ended after %d trials for %s, and a gate is open", seed, len(done), stopped[0].Reason)
+		if len(stopped) > 0 && open != (stopped[0].Reason == result.StopFutile) {
+			t.Fatalf("seed %d: ended after %d trials for %s, gates open: %v", seed, len(done), stopped[0].Reason, open)
 		}
 	}
 	if ended < 10 || ended > 190 {
@@ -125,7 +128,7 @@ func TestTheSummaryDecidesAsTheWorkerDid(t *testing.T) {
 }
 
 func TestABudgetGoesToTheGateThatIsOpen(t *testing.T) {
-	p := single(trial.Stop{Min: 6, Max: 30, HalfWidth: 0.05, Gates: trial.GatesAlone, BudgetSeconds: 240}, "decided", "open")
+	p := single(trial.Stop{Min: 6, Max: 60, HalfWidth: 0.05, Gates: trial.GatesAlone, BudgetSeconds: 240}, "decided", "open")
 	for _, w := range []string{"decided", "open"} {
 		p.Gates = append(p.Gates, trial.Gate{Workload: w, Metric: p99, Limit: 10, AtMost: true})
 	}

@@ -129,6 +129,9 @@ func (g *group) reached(stop *trial.Stop, n int) result.StopReason {
 		return result.StopGates
 	}
 	if gates.open > 0 && stop.Gates == trial.GatesAlone {
+		if gates.futile == gates.open {
+			return result.StopFutile
+		}
 		g.narrower = gates.narrower
 		return ""
 	}
