@@ -2,6 +2,7 @@ package device
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -68,13 +69,27 @@ func (st *stack) describe(dir string) result.Layer {
 	l := result.Layer{
 		ID: d.Name, Number: attribute(dir, "dev"), Model: modelOf(d.Model), SizeBytes: d.SizeBytes,
 		WriteCache: d.Queue["write_cache"], DeviceCache: deviceCache(dir, d.Queue["cache_type"]),
-		FUA: flag(dir, "queue/fua"), Rotational: flag(dir, "queue/rotational"), IOStats: counts(dir, d.Queue["iostats"]),
+		FUA: flag(dir, "queue/fua"), Rotational: flag(dir, "queue/rotational"), TurnsPerMinute: turns(dir), IOStats: counts(dir, d.Queue["iostats"]),
 		LinkBytesPerSecond: link(dir),
 	}
 	if n, err := strconv.ParseUint(d.Queue["discard_max_bytes"], 10, 64); err == nil {
 		l.DiscardMaxBytes = &n
 	}
 	return l
+}
+
+// turns returns how often a disk says it turns in a minute: on page B1 of its vital product data, which the
+// kernel shows since Linux 5.18 and makes up of what a SATA disk says; 0: it does not say, or does not turn.
+func turns(dir string) int {
+	page, err := os.ReadFile(filepath.Join(dir, "device/vpd_pgb1"))
+	if err != nil || len(page) < 6 {
+		return 0
+	}
+	rate := int(binary.BigEndian.Uint16(page[4:]))
+	if rate <= 0x400 || rate == 0xffff { // 0: unknown, 1: none; the others are reserved
+		return 0
+	}
+	return rate
 }
 
 // counts reports whether the kernel counts a device's I/O. zram counts it itself, whatever the queue says.

@@ -67,6 +67,7 @@ func (st *stack) driver(l result.Layer) string {
 const (
 	elsewhere = "its disks and caches are on another machine and cannot be seen from here"
 	virtual   = "the disk of a virtual machine: what it is made of, and which caches its host has, cannot be seen from here"
+	volume    = "a volume of a RAID controller: its disks and the controller's cache cannot be seen from here"
 )
 
 // disk returns what a device is that nothing visible is below.
@@ -95,7 +96,7 @@ func disk(dir, driver string) (kind result.LayerKind, word, note string) {
 	case through("/usb"):
 		return result.DiskLayer, "usb", ""
 	case through("/ata"):
-		return result.DiskLayer, "sata", ofVirtualMachine(dir)
+		return result.DiskLayer, "sata", cmp.Or(ofVirtualMachine(dir), ofController(dir))
 	case through("/end_device-"):
 		return result.DiskLayer, "sas", ""
 	case driver == "sd":
@@ -110,10 +111,19 @@ func disk(dir, driver string) (kind result.LayerKind, word, note string) {
 // ofVirtualMachine returns a note if a disk's vendor is a maker of virtual machines.
 func ofVirtualMachine(dir string) string {
 	vendor := attribute(dir, "device/vendor") + " " + attribute(dir, "device/model")
-	for _, maker := range []string{"QEMU", "VMware", "VBOX", "Msft", "Google"} {
+	for _, maker := range []string{"QEMU", "VMware", "VBOX", "Msft", "Google", "BHYVE", "Virtual", "VIRTUAL"} {
 		if strings.Contains(vendor, maker) {
 			return virtual
 		}
+	}
+	return ""
+}
+
+// ofController returns a note if a SATA disk is one that a controller makes of several.
+func ofController(dir string) string {
+	model := strings.ToUpper(attribute(dir, "device/model"))
+	if strings.Contains(model, "RAID") || strings.HasPrefix(model, "DELLBOSS") {
+		return volume
 	}
 	return ""
 }

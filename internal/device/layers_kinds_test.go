@@ -48,6 +48,9 @@ func TestWhatADiskIs(t *testing.T) {
 	}{
 		"virtio-scsi":       {"sda", pci + "virtio1/host0/target0/0:0/block/sda", nil, result.DiskLayer, "virtio-scsi", "virtual machine"},
 		"of VMware":         {"sda", pci + "host0/target0/0:0/block/sda", map[string]string{"device/vendor": "VMware", "device/model": "Virtual disk"}, result.DiskLayer, "scsi", "virtual machine"},
+		"SATA of bhyve":     {"sda", pci + "ata1/host0/target0/0:0/block/sda", map[string]string{"device/vendor": "ATA", "device/model": "BHYVE SATA DISK"}, result.DiskLayer, "sata", "virtual machine"},
+		"a RAID on SATA":    {"sda", pci + "ata1/host0/target0/0:0/block/sda", map[string]string{"device/vendor": "ATA", "device/model": "MARVELL Raid VD"}, result.DiskLayer, "sata", "RAID controller"},
+		"SATA":              {"sda", pci + "ata1/host0/target0/0:0/block/sda", map[string]string{"device/vendor": "ATA", "device/model": "ST18000NM000J"}, result.DiskLayer, "sata", ""},
 		"USB":               {"sdb", pci + "usb2/2-1/2-1:1.0/host6/block/sdb", nil, result.DiskLayer, "usb", ""},
 		"SAS":               {"sdc", pci + "host1/port-1:0/end_device-1:0/block/sdc", nil, result.DiskLayer, "sas", ""},
 		"Fibre Channel":     {"sdd", pci + "host1/rport-1:0-0/block/sdd", nil, result.DiskLayer, "fc", "Fibre Channel"},
@@ -71,6 +74,22 @@ func TestWhatADiskIs(t *testing.T) {
 		l := from(t, machine(t, "", map[string]string{c.device: c.dir}, files), c.device)
 		if len(l) != 1 || l[0].ID != c.device || l[0].Kind != c.kind || l[0].Type != c.word || (c.note == "") != (l[0].Note == "") || !strings.Contains(l[0].Note, c.note) {
 			t.Errorf("%s: %+v", name, l)
+		}
+	}
+}
+
+func TestHowFastADiskSaysItTurns(t *testing.T) {
+	const dir = "sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda"
+	for page, want := range map[string]int{
+		"\x00\xb1\x00\x3c\x1c\x20\x00\x02": 7200,
+		"\x00\xb1\x00\x3c\x00\x01\x00\x02": 0, // it does not turn
+		"\x00\xb1\x00\x3c\x00\x00\x00\x00": 0, // it does not say
+		"\x00\xb1\x00\x3c\xff\xff\x00\x00": 0,
+		"\x00\xb1\x00\x3c":                 0, "": 0, // nothing that can be read
+	} {
+		l := from(t, machine(t, "", map[string]string{"sda": dir}, map[string]string{dir + "/device/vpd_pgb1": page}), "sda")
+		if l[0].TurnsPerMinute != want {
+			t.Errorf("%q: %d, want %d", page, l[0].TurnsPerMinute, want)
 		}
 	}
 }

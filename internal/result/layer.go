@@ -61,6 +61,8 @@ type Layer struct {
 	DiscardMaxBytes *uint64 `json:"discardMaxBytes,omitempty"`
 	// Rotational reports whether the kernel takes the device for a spinning disk.
 	Rotational *bool `json:"rotational,omitempty"`
+	// TurnsPerMinute is how fast a spinning disk says it turns; 0: it does not turn, or does not say so.
+	TurnsPerMinute int `json:"turnsPerMinute,omitempty"`
 	// IOStats reports whether the kernel counts the device's I/O.
 	IOStats bool `json:"ioStats,omitempty"`
 	// LinkBytesPerSecond is what the device's link carries at most; 0: not known.

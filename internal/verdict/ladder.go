@@ -77,12 +77,6 @@ func (f *Facts) loopCache() string {
 	return ""
 }
 
-// spins reports whether a disk is a spinning one. What a virtual machine, a RAID controller or a
-// network shows as one proves nothing.
-func spins(l result.Layer) bool {
-	return l.Kind == result.DiskLayer && l.Rotational != nil && *l.Rotational && l.Type == "sata" && l.Note == ""
-}
-
 // hidden reports whether the disks of a layer are on another machine, or below a virtual one.
 func hidden(l result.Layer) bool {
 	return l.Kind == result.RemoteLayer || l.Kind == result.UnknownLayer || strings.Contains(l.Note, "cannot be seen")

@@ -238,11 +238,12 @@ func impossible(f *Facts) []result.Verdict {
 	var out []result.Verdict
 	link := 0.0
 	for _, l := range result.Leaves(f.Target.Layers) {
-		if l.LinkBytesPerSecond <= 0 {
+		carries := carries(l)
+		if carries <= 0 {
 			link = 0
 			break
 		}
-		link += l.LinkBytesPerSecond
+		link += carries
 	}
 	for _, d := range []direction{f.reading(), f.writing()} {
 		p50, rate := cmp.Or(f.value(d.name+".latency.p50"), f.value(d.name+".completion.p50")), f.value(d.name+".bandwidth")

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -339,7 +340,7 @@ func honestWorlds(r *rand.Rand, n int) []Facts {
 // In whichever honest world it is told, each lie has its verdict and no other, and its twins
 // have none.
 func TestEachLieHasItsVerdictAndItsTwinsHaveNone(t *testing.T) {
-	for name, p := range pairs {
+	for name, p := range merged(pairs, spinningPairs) {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(100) {
 				world := func() Facts { return honestWorlds(rand.New(rand.NewPCG(seed, 1)), 1)[0] }
@@ -361,6 +362,12 @@ func TestEachLieHasItsVerdictAndItsTwinsHaveNone(t *testing.T) {
 	}
 }
 
+func merged(a, b map[string]pair) map[string]pair {
+	out := maps.Clone(a)
+	maps.Copy(out, b)
+	return out
+}
+
 func onlyThese(t *testing.T, what string, verdicts []result.Verdict, names []string) {
 	t.Helper()
 	for _, v := range verdicts {
@@ -373,7 +380,7 @@ func onlyThese(t *testing.T, what string, verdicts []result.Verdict, names []str
 // A verdict that no pair tells is one that nobody knows to be right.
 func TestThereIsALieForEachVerdict(t *testing.T) {
 	told := map[string]bool{}
-	for _, p := range pairs {
+	for _, p := range merged(pairs, spinningPairs) {
 		told[p.verdict] = told[p.verdict] || p.lie != nil
 	}
 	for _, name := range Names {

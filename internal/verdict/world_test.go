@@ -172,7 +172,9 @@ func TestVerdictsOfAnyNumbersAreWellFormed(t *testing.T) {
 			f.Target.Layers = append(f.Target.Layers, result.Layer{
 				ID: fmt.Sprint("l", i), Kind: kinds[pick(len(kinds))], Options: options[pick(len(options))], InMemory: pick(8) == 0, DirectIO: &direct,
 				IOStats: pick(2) == 0, Copies: pick(4), LinkBytesPerSecond: max(0, values[pick(7)]), WriteCache: "write through", DeviceCache: "write back",
+				Rotational: new(true), TurnsPerMinute: pick(2) * 7200, Type: []string{"sata", "sas"}[pick(2)],
 			})
+			f.Target.Devices = append(f.Target.Devices, result.Device{Name: fmt.Sprint("l", i)})
 		}
 		effective := []result.DirectMode{result.Direct, result.Buffered, result.CachedAnyway}
 		f.Measurement.DirectIO = &result.DirectIO{Requested: pick(2) == 0, Effective: effective[pick(len(effective))]}
