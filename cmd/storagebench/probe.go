@@ -159,6 +159,11 @@ func printTree(w io.Writer, d probeDocument) error {
 	if d.InMemory != "" {
 		fmt.Fprintf(w, "All data is in the memory of this machine: %s.\n", oneLine(d.InMemory))
 	}
+	for _, p := range result.PartsInMemory(d.Layers) {
+		fmt.Fprintf(w, "%s is in the memory of this machine: %s.\n", map[result.MemoryPart]string{
+			result.DataPart: "A part of the data", result.LogPart: "The log", result.CopyPart: "A copy of the data, or a cache",
+		}[p.Of], oneLine(p.Layer.ID))
+	}
 	if d.Copies > 1 {
 		fmt.Fprintf(w, "The disks write %d copies of each block.\n", d.Copies)
 	}

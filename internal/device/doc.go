@@ -4,7 +4,7 @@
 // System.Layers goes to the bottom: it returns every layer on the way, of which each has the
 // IDs of those below it. The steps are: from the mount table to the file system that holds the
 // path (filesystem.go); from the file system to its devices, or to other directories
-// (layers_filesystem.go, pool.go); from a device to its disk, its members or its paths
+// (layers_filesystem.go, journal.go, pool.go); from a device to its disk, its members or its paths
 // (layers_block.go, layers_disk.go); from a loop device to its file, whose path is then
 // followed like the first one (layers_loop.go). What cannot be seen is a layer too, or a note.
 //

@@ -46,6 +46,9 @@ func (st *stack) filesystem(m *mountinfo.Info) (id string) {
 					st.named(at, name)
 				}
 			}
+			if strings.HasPrefix(fs.Type, "ext") {
+				st.journal(at, number)
+			}
 		})
 	case slices.Contains(inMemory, kind):
 		l.InMemory = true

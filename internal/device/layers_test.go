@@ -16,7 +16,7 @@ import (
 // worlds is how many machines the tests make up. STORAGEBENCH_WORLDS makes it more.
 func worlds(t *testing.T) uint64 {
 	t.Helper()
-	n := uint64(25)
+	n := uint64(35)
 	if text := os.Getenv("STORAGEBENCH_WORLDS"); text != "" {
 		if _, err := fmt.Sscan(text, &n); err != nil {
 			t.Fatal(err)

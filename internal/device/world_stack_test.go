@@ -196,11 +196,34 @@ func (w *world) filesystemOn(at, kind string, on *node) *node {
 		w.write("proc/fs/ext4/"+on.ID+"/options", "rw\nbarrier_default\ndata=ordered\n")
 		n.Options = joinOptions(n.Options, "barrier_default,data=ordered")
 	}
-	w.know(n, on)
+	w.know(n, append([]*node{on}, w.journal(kind, on)...)...)
 	if kind == "fuseblk" { // a program reads the disk
 		n.direct[1] = worse(n.direct[1], result.DirectUnknown)
 	}
 	return n
+}
+
+// journal gives an ext4 a journal: a file of its own, or a device, whose thread the host's processes show.
+func (w *world) journal(kind string, on *node) []*node {
+	if kind != "ext4" || w.chance(30) {
+		return nil // or nothing shows one
+	}
+	task := "sys/fs/ext4/" + on.ID + "/journal_task"
+	if w.chance(20) {
+		w.write(task, "<none>\n")
+		return nil
+	}
+	w.count++
+	thread := w.count
+	w.write(task, fmt.Sprintln(thread))
+	if w.chance(50) {
+		w.write("proc/fs/jbd2/"+on.ID+"-8/info", "")
+		return nil
+	}
+	journal := w.block(0)
+	w.write("proc/fs/jbd2/"+journal.ID+"/info", "")
+	w.write(fmt.Sprintf("proc/%d/comm", thread), "jbd2/"+journal.ID+"\n")
+	return []*node{journal}
 }
 
 // filesystem mounts a file system, and sometimes a part of one that is mounted already.

@@ -105,6 +105,9 @@ func (w *world) know(n *node, below ...*node) *node {
 	if n.Type == "overlay" && strings.Contains(n.Options, "upperdir=") {
 		data = below[:1]
 	}
+	if n.Type == "ext4" && len(below) > 1 {
+		data = below[:1] // not its journal
+	}
 	n.total = 0
 	allMemory := len(data) > 0
 	for _, b := range below {

@@ -39,6 +39,11 @@ func InMemory(layers []Layer) (Layer, bool) {
 	if len(layers) == 0 {
 		return Layer{}, false
 	}
+	return inMemory(layers, layers[0])
+}
+
+// inMemory is InMemory of one of the layers.
+func inMemory(layers []Layer, l Layer) (Layer, bool) {
 	w := walk[*Layer]{layers: layers, at: func(l Layer, below []*Layer) *Layer {
 		if len(below) > 0 && !slices.Contains(below, nil) {
 			return below[0] // the lowest is the cause
@@ -48,19 +53,19 @@ func InMemory(layers []Layer) (Layer, bool) {
 		}
 		return nil
 	}}
-	if cause := w.of(layers[0]); cause != nil {
+	if cause := w.of(l); cause != nil {
 		return *cause, true
 	}
 	return Layer{}, false
 }
 
 // DataBelow returns the layers below l that hold its data: all of them, but of an overlay only
-// the upper directory, and of a pool no logs, caches and spares.
+// the upper directory, of a pool no logs, caches and spares, and of a file system not its log.
 func DataBelow(layers []Layer, l Layer) []Layer {
 	var out []Layer
 	for i, id := range l.Below {
 		at := slices.IndexFunc(layers, func(other Layer) bool { return other.ID == id })
-		if at < 0 || i > 0 && l.Type == "overlay" && l.writable() {
+		if at < 0 || i > 0 && l.Type == "overlay" && l.writable() || i == 1 && l.logOutside() {
 			continue
 		}
 		if below := layers[at]; l.Kind != PoolLayer || !slices.Contains(auxiliary, below.Type) {
@@ -127,6 +132,12 @@ func shortOptions(options string) string {
 
 // auxiliary are the parts of a ZFS pool that hold no data of files, or not only there.
 var auxiliary = []string{"logs", "cache", "spares", "special", "dedup"}
+
+// logOutside reports whether the second layer below a file system is its log: XFS says so in its options,
+// and nothing else is below an ext3 or ext4 besides.
+func (l Layer) logOutside() bool {
+	return l.Kind == FilesystemLayer && (strings.HasPrefix(l.Type, "ext") || slices.ContainsFunc(strings.Split(l.Options, ","), func(option string) bool { return strings.HasPrefix(option, "logdev=") }))
+}
 
 // writable reports whether an overlay has an upper directory.
 func (l Layer) writable() bool {

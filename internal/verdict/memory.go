@@ -13,19 +13,6 @@ import (
 // metric, which is not the same as 0.
 func (f *Facts) counted() bool { return f.has("device.read.bytes") && f.has("device.write.bytes") }
 
-// memoryBacked: the target is made of memory.
-func memoryBacked(f *Facts) []result.Verdict {
-	layer, ok := result.InMemory(f.Target.Layers)
-	if !ok {
-		return nil
-	}
-	return []result.Verdict{{
-		Name: MemoryBacked, Effect: result.Invalidates,
-		Sentence: fmt.Sprintf("The target is kept in this machine's memory: %s (%s).", strings.TrimPrefix(layer.ID, "fs:"), layer.Type),
-		Settle:   "Measure a volume that is on a disk.",
-	}}
-}
-
 // readShare is the share of what was read that no disk of the target read.
 func (f *Facts) readShare() (share float64, proof result.Metrics, ok bool) {
 	d := f.reading()

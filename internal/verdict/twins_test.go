@@ -31,6 +31,18 @@ var pairs = map[string]pair{
 		verdict: MemoryBacked, effect: result.Invalidates,
 		lie: both(func(f *Facts) { f.Target.Layers[0].InMemory = true }, scaling("device.read.bytes", 0.0, "device.write.bytes", 0.0)),
 	},
+	"a stripe in memory": {
+		verdict: MemoryBacked, effect: result.Invalidates, lie: second(true, "raid0", 1, ""),
+		twins: map[string]func(*Facts){"on a second disk": second(false, "raid0", 1, "")},
+	},
+	"a mirror in memory": {
+		verdict: MemoryBacked, operation: "read", effect: result.Invalidates, lie: second(true, "raid1", 2, ""),
+		twins: map[string]func(*Facts){"on a second disk": second(false, "raid1", 2, "")},
+	},
+	"a log in memory": {
+		verdict: MemoryBacked, operation: "write", effect: result.Invalidates, lie: second(true, "xfs", 1, "logdev=/dev/other"),
+		twins: map[string]func(*Facts){"on a second disk": second(false, "xfs", 1, "logdev=/dev/other")},
+	},
 	"half a page cache below a loop device": {
 		verdict: CachedBelow, operation: "read", effect: result.Invalidates, lie: loop(0.45, 1),
 		twins: map[string]func(*Facts){"none": loop(1, 1), "metadata": loop(0.95, 0.95), "the disk does more": loop(3, 3)},

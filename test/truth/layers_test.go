@@ -54,6 +54,50 @@ var layered = []kind{
 		twin: stacked("--direct-io=on"),
 	},
 	{
+		name: "a log of XFS in memory", verdict: "MemoryBacked", operation: "sync", invalid: true,
+		lie: func(t *testing.T) world {
+			t.Helper()
+			return world{target: logged(t, "xfs", zram(t)), workload: synced}
+		},
+		twin: func(t *testing.T) world {
+			t.Helper()
+			return world{target: logged(t, "xfs", blank(t)), workload: synced}
+		},
+	},
+	{
+		name: "a journal of ext4 in memory", verdict: "MemoryBacked", operation: "sync", invalid: true,
+		lie: func(t *testing.T) world {
+			t.Helper()
+			return world{target: logged(t, "ext4", zram(t)), workload: synced}
+		},
+		twin: func(t *testing.T) world {
+			t.Helper()
+			return world{target: logged(t, "ext4", blank(t)), workload: synced}
+		},
+	},
+	{
+		name: "a stripe in memory", verdict: "MemoryBacked", operation: "", invalid: true,
+		lie: func(t *testing.T) world {
+			t.Helper()
+			return world{target: spread(t, "raid0", zram(t)), workload: fio(randomWrite + direct)}
+		},
+		twin: func(t *testing.T) world {
+			t.Helper()
+			return world{target: spread(t, "raid0", blank(t)), workload: fio(randomWrite + direct)}
+		},
+	},
+	{
+		name: "a mirror in memory", verdict: "MemoryBacked", operation: "read", invalid: true,
+		lie: func(t *testing.T) world {
+			t.Helper()
+			return world{target: spread(t, "raid1", zram(t)), workload: fio(randomRead + direct)}
+		},
+		twin: func(t *testing.T) world {
+			t.Helper()
+			return world{target: spread(t, "raid1", blank(t)), workload: fio(randomRead + direct)}
+		},
+	},
+	{
 		name: "an overlay that never syncs", verdict: "UnsafeConfiguration", operation: "sync", invalid: true,
 		lie:  overlaid("volatile", synced),
 		twin: overlaid("", synced),
@@ -149,6 +193,27 @@ func made(kind, option, workload string) func(t *testing.T) world {
 		format(t, kind, device)
 		return world{target: mount(t, kind, device, "-o", option), workload: workload}
 	}
+}
+
+// logged makes a file system on a disk whose log, or journal, is on another device, and mounts it.
+func logged(t *testing.T, kind, log string) string {
+	t.Helper()
+	device := disk(t)
+	if kind == "xfs" {
+		devicetest.Run(t, "mkfs.xfs", "-q", "-f", "-s", "size=4096", "-l", "logdev="+log+",size=96m", device)
+		return mount(t, kind, device, "-o", "logdev="+log)
+	}
+	devicetest.Run(t, "mkfs.ext4", "-q", "-b", "4096", "-O", "journal_dev", log)
+	devicetest.Run(t, "mkfs.ext4", "-q", "-b", "4096", "-E", "lazy_itable_init=0", "-J", "device="+log, device)
+	return mount(t, kind, device)
+}
+
+// spread mounts a btrfs that spreads its data over a disk and another device.
+func spread(t *testing.T, profile, other string) string {
+	t.Helper()
+	device := disk(t)
+	devicetest.Run(t, "mkfs.btrfs", "-q", "-f", "-d", profile, "-m", "raid1", device, other)
+	return mount(t, "btrfs", device, "-o", "nodatacow")
 }
 
 // overlay mounts an overlay whose upper directory is in a directory.
