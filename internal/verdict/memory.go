@@ -191,12 +191,16 @@ func cachedBelow(f *Facts) []result.Verdict {
 		if !bad {
 			continue
 		}
+		or := ""
+		if f.reduces() {
+			or = ", or was compressed"
+		}
 		out = append(out, d.each(result.Verdict{
 			Name: CachedBelow, Effect: e, Settle: "Attach the loop device with losetup --direct-io=on, or drop the page cache and read more than the memory holds.",
 			Sentence: fmt.Sprintf(map[string]string{
-				"read":  "%s of what %s read came from the page cache of its file, not from the disks below it.",
-				"write": "%s of what %s wrote was still in the page cache of its file, not on the disks below it.",
-			}[d.name], percent(share), loop.ID),
+				"read":  "%s of what %s read came from the page cache of its file, not from the disks below it%s.",
+				"write": "%s of what %s wrote was still in the page cache of its file, not on the disks below it%s.",
+			}[d.name], percent(share), loop.ID, or),
 			Evidence: evidence(
 				number{"device.bytes", result.Bytes, above},
 				number{"below.bytes", result.Bytes, below},
@@ -265,7 +269,9 @@ func dataReduced(f *Facts) []result.Verdict {
 				out = append(out, f.writing().each(result.Verdict{Name: name, Effect: e, Evidence: proof, Sentence: sentence, Settle: "Mount without compression, or write data that does not compress."})...)
 			}
 		}
-		return out
+		if len(out) > 0 {
+			return out // otherwise it did not compress, or that cannot be seen
+		}
 	}
 	for line := range strings.Lines(f.Measurement.Input) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")

@@ -79,6 +79,9 @@ var pairs = map[string]pair{
 			"data that does not compress": options("compress=zstd:3"), "compress=no": options("compress=no"), "f2fs": options("compress_algorithm=lz4"),
 		},
 	},
+	"data that repeats itself, and a file system that did not compress it": {
+		verdict: DataReduced, operation: "write", effect: result.Qualifies, lie: both(options("compress=zstd"), input("buffer_compress_percentage=90")),
+	},
 	"a file system that compresses what is read": {
 		verdict: DataReduced, operation: "read", effect: result.Qualifies, lie: both(options("compress-force=lzo"), scaling("device.read.bytes", 0.7)),
 	},
