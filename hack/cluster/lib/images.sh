@@ -204,7 +204,8 @@ project_import_one() {
       {
         [ -z "$base" ] || import "$node" "$BASE_IMAGE"
         import "$node" "$ref" "$work/$hash.tar"
-        drop_older_images "$node" "$name" "$ref"
+        # An older release comes beside the project's image, and does not replace it.
+        [ -n "$SOURCE" ] || drop_older_images "$node" "$name" "$ref"
       } &
       jobs+=($!)
     fi
