@@ -142,7 +142,8 @@ func Scrub(t *testing.T, dir string, speed int) (stop func()) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), "btrfs", "scrub", "start", "-B", "-r", dir)
+	// One that is killed goes on in the kernel.
+	cmd := exec.CommandContext(context.Background(), "btrfs", "scrub", "start", "-B", "-r", dir)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,9 @@ func Scrub(t *testing.T, dir string, speed int) (stop func()) {
 		// It fails if the scrub has ended, as the scrub does if it is cancelled.
 		_ = exec.CommandContext(context.Background(), "btrfs", "scrub", "cancel", dir).Run()
 		_ = cmd.Wait()
-		_ = os.Remove("/var/lib/btrfs/scrub.status." + uuid)
+		for _, what := range []string{"status", "progress"} {
+			_ = os.Remove("/var/lib/btrfs/scrub." + what + "." + uuid)
+		}
 	})
 	t.Cleanup(stop)
 	return stop
