@@ -140,3 +140,48 @@ func TestNoRealSpinningDiskIsAccused(t *testing.T) {
 		t.Errorf("the fastest disk served %.0f reads a second, and %d lies were told: too few to show anything", fastest, lies)
 	}
 }
+
+// otherDisks are disks that serve as many reads as they like, although some look like spinning ones.
+var otherDisks = map[string]func(*result.Layer){
+	"NVMe":                                   func(l *result.Layer) { l.Type, l.Rotational = "nvme", new(false) },
+	"SATA":                                   func(l *result.Layer) { l.Type, l.Rotational, l.LinkBytesPerSecond = "sata", new(false), 600e6 },
+	"a solid disk that sysfs was told spins": func(l *result.Layer) { l.Type, l.Rotational, l.LinkBytesPerSecond = "sata", new(true), 600e6 },
+	"virtio": func(l *result.Layer) {
+		l.Type, l.Rotational, l.Note = "virtio", new(true), "the disk of a virtual machine"
+	},
+	"SATA of a hypervisor": func(l *result.Layer) {
+		l.Type, l.Rotational, l.TurnsPerMinute, l.Note = "sata", new(true), 7200, "the disk of a virtual machine"
+	},
+	"SCSI of a hypervisor":   func(l *result.Layer) { l.Type, l.Rotational, l.TurnsPerMinute = "scsi", new(true), 7200 },
+	"a volume of many disks": func(l *result.Layer) { l.Type, l.Rotational, l.TurnsPerMinute = "scsi", new(true), 15000 },
+	"a SATA RAID": func(l *result.Layer) {
+		l.Type, l.Rotational, l.TurnsPerMinute, l.Note = "sata", new(true), 7200, "a volume of a RAID controller"
+	},
+	"SAS": func(l *result.Layer) { l.Type, l.Rotational, l.TurnsPerMinute = "sas", new(true), 15000 },
+	"iSCSI": func(l *result.Layer) {
+		l.Kind, l.Type, l.Rotational, l.TurnsPerMinute = result.RemoteLayer, "iscsi", new(true), 7200
+	},
+}
+
+// Whatever reads at random from another disk, or from spinning ones and another, may be as fast as its link.
+func TestNoOtherDiskIsTakenForASpinningOne(t *testing.T) {
+	for name, other := range otherDisks {
+		r := rand.New(rand.NewPCG(7, 8))
+		for i := range 500 {
+			f, _ := spin(r, randomDrive(r), false)
+			first := true
+			leaves(func(l *result.Layer) {
+				if first || r.IntN(2) == 0 { // beside spinning disks, one is enough
+					l.TurnsPerMinute, l.LinkBytesPerSecond = 0, 0
+					other(l)
+				}
+				first = false
+			})(&f)
+			rate := 1000 * float64(len(f.Target.Devices)) * (1 + 100*r.Float64())
+			f.set("read.iops", rate, "device.read.count", rate*f.value("device.seconds"))
+			if v := find(Judge(f), ImpossibleUncached, "read"); v != nil {
+				t.Fatalf("%s, world %d, %.0f reads a second: %+v", name, i, rate, v)
+			}
+		}
+	}
+}
