@@ -11,6 +11,12 @@ import (
 // EngineSchema is the version of EngineResult.
 const EngineSchema = "storagebench.io/engine.v1"
 
+// Metrics of a job that asks for more I/Os in flight than its engine keeps.
+const (
+	DepthAsked = "iodepth.asked"
+	DepthKept  = "iodepth.kept"
+)
+
 // MaxEngineResult bounds an EngineResult in bytes. It is more than a trial's document may
 // have, as the runner leaves out what is too much of it.
 const MaxEngineResult = 4 * MaxTrial

@@ -31,6 +31,10 @@ var pairs = map[string]pair{
 		verdict: MemoryBacked, effect: result.Invalidates,
 		lie: both(func(f *Facts) { f.Target.Layers[0].InMemory = true }, scaling("device.read.bytes", 0.0, "device.write.bytes", 0.0)),
 	},
+	"a depth that the engine does not keep": {
+		verdict: DepthIgnored, effect: result.Qualifies, lie: setting(result.DepthAsked, 32.0, result.DepthKept, 1.0),
+		twins: map[string]func(*Facts){"one that it keeps": setting(result.DepthAsked, 32.0, result.DepthKept, 32.0), "nothing is known of it": setting(result.DepthAsked, 32.0)},
+	},
 	"a stripe in memory": {
 		verdict: MemoryBacked, effect: result.Invalidates, lie: second(true, "raid0", 1, ""),
 		twins: map[string]func(*Facts){"on a second disk": second(false, "raid0", 1, "")},

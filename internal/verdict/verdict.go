@@ -33,6 +33,7 @@ const (
 	CPUThrottled        = "CPUThrottled"
 	CPUBound            = "CPUBound"
 	QueueHidesLatency   = "QueueHidesLatency"
+	DepthIgnored        = "DepthIgnored"
 	BlockSizeLimited    = "BlockSizeLimited"
 	RunnerDisturbs      = "RunnerDisturbs"
 	ToolErrors          = "ToolErrors"
@@ -44,7 +45,7 @@ const (
 // Names are all of them.
 var Names = []string{
 	FromMemory, CachedBelow, MemoryBacked, DataReduced, ImpossibleUncached, NoDeviceEvidence, DirectIOFallback, WorkingSetTooSmall, ThinReads,
-	UnsafeConfiguration, NotSteady, SameDevice, BackgroundIO, NoisyNeighbour, Throttled, CPUThrottled, CPUBound, QueueHidesLatency, BlockSizeLimited, RunnerDisturbs, ToolErrors, Overloaded, MayIgnoreFlushes, FlushesUnproven,
+	UnsafeConfiguration, NotSteady, SameDevice, BackgroundIO, NoisyNeighbour, Throttled, CPUThrottled, CPUBound, QueueHidesLatency, DepthIgnored, BlockSizeLimited, RunnerDisturbs, ToolErrors, Overloaded, MayIgnoreFlushes, FlushesUnproven,
 }
 
 // Facts are what is judged.
@@ -109,7 +110,7 @@ type check func(f *Facts) []result.Verdict
 // a cause comes before the one that sees only its effect.
 var chain = []check{
 	memoryBacked, cachedBelow, thinReads, dataReduced, fromMemory, drained, directIOFallback, impossible, heads, aboveLink, leftInMemory, readBack, unsafe,
-	toolErrors, overloaded, ladder, limitChanged, throttled, cpuThrottled, cpuBound, queueHidesLatency, blockSizeLimited, smallBlocks, backgroundIO, foreignRequests, noisyNeighbour, comesAndGoes, betweenTrials,
+	toolErrors, overloaded, ladder, limitChanged, throttled, cpuThrottled, cpuBound, queueHidesLatency, depthIgnored, blockSizeLimited, smallBlocks, backgroundIO, foreignRequests, noisyNeighbour, comesAndGoes, betweenTrials,
 	notSteady, neverSteady, workingSet, noDeviceEvidence, runnerDisturbs,
 }
 

@@ -59,6 +59,11 @@ var changed = []kind{
 		twin: punched(""),
 	},
 	{
+		name: "a depth that the engine ignores", verdict: "DepthIgnored",
+		lie:  on(fio(`rw=randread\nbs=4k\nsize=64m\nioengine=psync\niodepth=32\ndirect=1\nruntime=3\n`)),
+		twin: on(fio(`rw=randread\nbs=4k\nsize=64m\nioengine=libaio\niodepth=32\ndirect=1\nruntime=3\n`)),
+	},
+	{
 		name: "programs that compute on the same processor", verdict: "CPUBound", operation: "read",
 		lie:  computing("0"),
 		twin: computing("1"),

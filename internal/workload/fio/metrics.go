@@ -170,6 +170,7 @@ func fold(d *document, jobs []job) result.Measurement {
 	m.Metrics, m.Histograms = measure(all)
 	m.Operations = measured(m.Metrics)
 	addParts(&m, jobs, byName, measure)
+	setDepths(jobs, m.Metrics)
 	m.Notes = slices.Concat(m.Notes, notes(jobs, all, m.Metrics), checkLittle(jobs, byName, m))
 	return m
 }
@@ -210,16 +211,25 @@ func notes(jobs []job, clones []*jobOutput, metrics result.Metrics) []string {
 			out = append(out, fmt.Sprintf("%s: %d I/Os were short and %d dropped", op, short, dropped))
 		}
 	}
-	for _, j := range jobs {
-		if j.depth() > 1 && j.inFlight() == 1 {
-			out = append(out, fmt.Sprintf("%s: ioengine=%s keeps one I/O in flight; iodepth=%s has no effect", j.name, j.engine(), j.options["iodepth"]))
-		}
-	}
 	out = append(out, shortJobs(jobs, clones)...)
 	if slices.ContainsFunc(jobs, func(j job) bool { return j.has("latency_target") }) {
 		out = append(out, "latency_target is set: the depth was varied during the trial")
 	}
 	return out
+}
+
+// setDepths records how many I/Os the jobs ask to have in flight, and how many their engines keep, if
+// these are fewer.
+func setDepths(jobs []job, metrics result.Metrics) {
+	var asked, kept uint64
+	for _, j := range jobs {
+		asked += j.clones() * j.depth()
+		kept += j.clones() * j.inFlight()
+	}
+	if asked > kept {
+		metrics.Set(result.DepthAsked, result.Count, float64(asked))
+		metrics.Set(result.DepthKept, result.Count, float64(kept))
+	}
 }
 
 // measuredNone reports whether fio measured no latencies of an operation.

@@ -98,6 +98,7 @@ func measurementOf(own []foreignJob, global map[string]any, messages string) (re
 	if err := plausible(m); err != nil {
 		return m, err
 	}
+	setDepths(jobs, m.Metrics)
 	m.Notes = slices.Concat(m.Notes, notes(jobs, all, m.Metrics), foreignNotes(jobs, m, lost), failedIOs(own, m.Metrics))
 	m.Input, m.DirectIO = inputOf(jobs), directOf(jobs)
 	if slices.ContainsFunc(jobs, func(j job) bool { return j.clones() > reported(all, j.name) }) {
