@@ -27,6 +27,11 @@ func (f *Facts) scale(parts ...any) {
 func setting(parts ...any) func(*Facts) { return func(f *Facts) { f.set(parts...) } }
 func scaling(parts ...any) func(*Facts) { return func(f *Facts) { f.scale(parts...) } }
 
+// past makes all I/O go past the page cache.
+func past(f *Facts) {
+	f.Measurement.DirectIO = &result.DirectIO{Requested: true, Effective: result.Direct, Evidence: "it is"}
+}
+
 // both makes several changes.
 func both(changes ...func(*Facts)) func(*Facts) {
 	return func(f *Facts) {

@@ -346,6 +346,9 @@ func (f *Facts) uncounted() []string {
 	return slices.Compact(names)
 }
 
+// diskCache is what the cache of any disk of the last twenty years holds, in bytes.
+const diskCache = 8 << 20
+
 // workingSet: caches in the path hold all that was read, and nothing shows whether they did.
 func workingSet(f *Facts) []result.Verdict {
 	d := f.reading()
@@ -358,6 +361,13 @@ func workingSet(f *Facts) []result.Verdict {
 		})
 	}
 	files := f.value("files.bytes")
+	if f.direct() && files > 0 && files <= diskCache && d.bytes >= 4*files && len(d.operations) > 0 {
+		return d.each(result.Verdict{
+			Name: WorkingSetTooSmall, Effect: result.Qualifies, Settle: "Read files that are larger than the disk's cache, such as 1 GiB.",
+			Sentence: fmt.Sprintf("The same %s were read %.0f times: the cache of the disk itself can hold them.", report.Bytes(files), d.bytes/files),
+			Evidence: evidence(number{"files.bytes", result.Bytes, files}, number{"read.bytes", result.Bytes, d.bytes}),
+		})
+	}
 	memory := float64(f.Memory.TotalBytes)
 	if l := float64(f.Memory.LimitBytes); l > 0 {
 		memory = min(memory, l)

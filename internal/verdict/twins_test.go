@@ -35,6 +35,10 @@ var pairs = map[string]pair{
 		verdict: DepthIgnored, effect: result.Qualifies, lie: setting(result.DepthAsked, 32.0, result.DepthKept, 1.0),
 		twins: map[string]func(*Facts){"one that it keeps": setting(result.DepthAsked, 32.0, result.DepthKept, 32.0), "nothing is known of it": setting(result.DepthAsked, 32.0)},
 	},
+	"a file that the disk's own cache holds": {
+		verdict: WorkingSetTooSmall, operation: "read", effect: result.Qualifies, lie: both(past, setting("files.bytes", float64(4<<20))),
+		twins: map[string]func(*Facts){"one that it does not": both(past, setting("files.bytes", float64(64<<20)))},
+	},
 	"a stripe in memory": {
 		verdict: MemoryBacked, effect: result.Invalidates, lie: second(true, "raid0", 1, ""),
 		twins: map[string]func(*Facts){"on a second disk": second(false, "raid0", 1, "")},

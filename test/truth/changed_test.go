@@ -59,6 +59,11 @@ var changed = []kind{
 		twin: punched(""),
 	},
 	{
+		name: "a file that the disk's own cache holds", verdict: "WorkingSetTooSmall", operation: "read",
+		lie:  on(fio(`rw=randread\nbs=4k\nsize=1m\nioengine=psync\ndirect=1\nruntime=3\n`)),
+		twin: on(fio(`rw=randread\nbs=4k\nsize=64m\nioengine=psync\ndirect=1\nruntime=3\n`)),
+	},
+	{
 		name: "a depth that the engine ignores", verdict: "DepthIgnored",
 		lie:  on(fio(`rw=randread\nbs=4k\nsize=64m\nioengine=psync\niodepth=32\ndirect=1\nruntime=3\n`)),
 		twin: on(fio(`rw=randread\nbs=4k\nsize=64m\nioengine=libaio\niodepth=32\ndirect=1\nruntime=3\n`)),
