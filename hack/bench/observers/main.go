@@ -4,8 +4,8 @@
 //
 // Side a has all that a worker adds: the sampler at its shortest interval, which long trials do
 // not have, fio's notes of its rates, and the looks at the schedule of its threads. With
-// -requests, the eBPF programs of package blockio are attached, too. Side b has none of it. The
-// last line is the verdict.
+// -requests, the eBPF programs of package blockio are attached, too, and one more run tells the time
+// that each of them takes. Side b has none of it. The last line is the verdict.
 package main
 
 import (
@@ -95,6 +95,11 @@ func (o options) run(ctx context.Context) (line string, ok bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
+	if o.requests {
+		if err := b.costs(ctx); err != nil {
+			return "", false, err
+		}
+	}
 	line, ok = judge(paired.MedianOfRatios(r.A, r.B), o.requests)
 	return fmt.Sprintf("%s, at %.0f I/Os per second, %d pairs", line, r.MedianB(), len(r.A)), ok, nil
 }
@@ -123,11 +128,7 @@ func (b bench) bare(ctx context.Context) (float64, error) { return b.fio(ctx, fa
 func (b bench) observed(ctx context.Context) (rate float64, err error) {
 	disk := filepath.Base(b.volume.Device)
 	if b.requests {
-		disks, unseen := blockio.Disks("/", []string{disk})
-		if len(unseen) > 0 {
-			return 0, errors.New(strings.Join(unseen, "; "))
-		}
-		c, err := blockio.Open(disks)
+		c, err := b.open()
 		if err != nil {
 			return 0, err
 		}
@@ -136,6 +137,59 @@ func (b bench) observed(ctx context.Context) (rate float64, err error) {
 	sampler := observe.Watch{Root: "/", Target: []string{disk}}.Start(time.Duration(b.seconds) * time.Second)
 	defer sampler.Stop()
 	return b.fio(ctx, true)
+}
+
+func (b bench) open() (*blockio.Collector, error) {
+	disks, unseen := blockio.Disks("/", []string{filepath.Base(b.volume.Device)})
+	if len(unseen) > 0 {
+		return nil, errors.New(strings.Join(unseen, "; "))
+	}
+	return blockio.Open(disks)
+}
+
+// costs prints what the kernel counts of the programs in a run that is not compared: to count
+// costs time, too.
+func (b bench) costs(ctx context.Context) (err error) {
+	c, err := b.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	counting, err := blockio.CountCosts()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, counting.Close()) }()
+	rate, err := b.fio(ctx, false)
+	if err != nil {
+		return err
+	}
+	empty, err := counting.Empty()
+	if err != nil {
+		return err
+	}
+	costs, err := c.Costs()
+	if err != nil {
+		return err
+	}
+	fmt.Print(table(costs, empty, rate))
+	return nil
+}
+
+// table says what the programs cost: each run of one, and in sum each request, both without what an
+// empty program costs, which is the counting.
+func table(costs []blockio.Cost, empty blockio.Cost, rate float64) string {
+	mean := func(c blockio.Cost) float64 { return float64(c.Time) / float64(max(c.Runs, 1)) }
+	var out strings.Builder
+	requests, sum := uint64(1), 0.0
+	for _, c := range costs {
+		net := max(0, mean(c)-mean(empty))
+		requests, sum = max(requests, c.Runs), sum+net*float64(c.Runs)
+		fmt.Fprintf(&out, "%s: %.0f ns, %d times\n", c.Tracepoint, net, c.Runs)
+	}
+	fmt.Fprintf(&out, "the programs: %.0f ns a request, at %.0f I/Os per second while the kernel counts that, which is %.0f ns for each program\n",
+		sum/float64(requests), rate, mean(empty))
+	return out.String()
 }
 
 // fio runs it once, and returns its I/Os per second.

@@ -3,8 +3,10 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"storagebench.io/storagebench/hack/bench/paired"
+	"storagebench.io/storagebench/internal/observe/blockio"
 )
 
 func TestACostIsJudgedByItsEstimateAndHowWellThatIsKnown(t *testing.T) {
@@ -24,5 +26,18 @@ func TestACostIsJudgedByItsEstimateAndHowWellThatIsKnown(t *testing.T) {
 		if ok != c.ok || !strings.Contains(line, "ratio 0.9") && !strings.Contains(line, "ratio 1.0") || strings.Contains(line, "eBPF") != c.requests {
 			t.Errorf("%s: %v, %s", name, ok, line)
 		}
+	}
+}
+
+func TestTheProgramsCostWhatAnEmptyOneDoesNot(t *testing.T) {
+	got := table([]blockio.Cost{
+		{Tracepoint: "insert", Runs: 100, Time: 5 * time.Microsecond},
+		{Tracepoint: "issue", Runs: 1000, Time: 150 * time.Microsecond},
+		{Tracepoint: "requeue"},
+	}, blockio.Cost{Runs: 1000, Time: 30 * time.Microsecond}, 5000)
+	want := "insert: 20 ns, 100 times\nissue: 120 ns, 1000 times\nrequeue: 0 ns, 0 times\n" +
+		"the programs: 122 ns a request, at 5000 I/Os per second while the kernel counts that, which is 30 ns for each program\n"
+	if got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
