@@ -9,6 +9,10 @@ import (
 
 // DeviceRequests is what the requests of one leaf disk did during a trial, as the kernel's
 // tracepoints saw them.
+//
+// Of a disk with very many requests, a sample is observed (Requests.Sampled). The numbers and bytes of
+// its operations are exact all the same. Everything else is then an estimate of what all did: each
+// request in the sample counts for as many as it stands for.
 type DeviceRequests struct {
 	// Name of the disk in /sys/block.
 	Name string `json:"name"`
@@ -32,6 +36,9 @@ type DeviceRequests struct {
 // Requests of one operation.
 type Requests struct {
 	RequestSum
+	// Sampled is how many of Count the histograms and sizes are of, when the disk had more requests
+	// than can be observed at little cost: their counts are then estimates of all. Absent: all of them.
+	Sampled *uint64 `json:"sampled,omitempty"`
 	// Wait is from the queue to the driver, Latency from the driver to the end.
 	Wait    *histogram.Histogram `json:"wait"`
 	Latency *histogram.Histogram `json:"latency"`
@@ -53,6 +60,28 @@ type Observer struct {
 	Seen []string `json:"seen,omitempty"`
 	// Unseen says what it did not observe, and why.
 	Unseen []string `json:"unseen,omitempty"`
+}
+
+// SampleNote says in words that figures of the disks' requests are estimates; empty: all requests
+// were observed.
+func SampleNote(devices []DeviceRequests) string {
+	var all, sampled uint64
+	for _, d := range devices {
+		for _, r := range d.Operations {
+			all += r.Count
+			if r.Sampled != nil {
+				sampled += *r.Sampled
+			} else {
+				sampled += r.Count
+			}
+		}
+	}
+	if sampled >= all {
+		return ""
+	}
+	return fmt.Sprintf("%.2g %% of the disks' requests were observed one by one: there were more than can be at little cost. "+
+		"How many there were of each operation, their bytes, and all of flushes, FUA writes and discards are exact; "+
+		"waits, latencies, sizes, seeks and origins of reads and writes are estimates", 100*float64(sampled)/float64(all))
 }
 
 // RequestOperations are the names of the operations of requests.
@@ -82,7 +111,8 @@ func deviceHistograms(devices []DeviceRequests) Histograms {
 }
 
 // DeviceHistograms returns the histograms of the disks' requests, by the names that the metrics
-// have: device.read is that of device.read.latency.p99, device.read.wait of device.read.wait.p99.
+// have: device.read is that of device.read.latency.p99, device.read.wait of device.read.wait.p99. How
+// many values they have is an estimate, and more than were seen, where device.sampled.share is below 1.
 func (m *Measurement) DeviceHistograms() Histograms { return deviceHistograms(m.Devices) }
 
 const (

@@ -87,3 +87,15 @@ func TestATrialWithoutHistogramsOfItsDisksIsNoPanic(t *testing.T) {
 		t.Error("there is a histogram of nothing")
 	}
 }
+
+func TestASampleIsSaidInWords(t *testing.T) {
+	d := observed(0, false)
+	if note := SampleNote(d.Devices); note != "" {
+		t.Errorf("of all requests: %q", note)
+	}
+	sampled := uint64(25)
+	d.Devices[0].Operations["read"] = Requests{RequestSum: RequestSum{Count: 198}, Sampled: &sampled}
+	if note := SampleNote(d.Devices); !strings.HasPrefix(note, "14 % of the disks' requests") { // 25 of 198, and the two others
+		t.Errorf("of a sample: %q", note)
+	}
+}

@@ -97,4 +97,7 @@ func (r *requestWatch) add(m *result.Measurement) {
 	var more result.Metrics
 	m.Devices, more = r.collector.Trial(r.before, r.end)
 	maps.Copy(m.Metrics, more)
+	if note := result.SampleNote(m.Devices); note != "" {
+		m.Notes = append(m.Notes, note)
+	}
 }

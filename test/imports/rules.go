@@ -84,7 +84,7 @@ var Rules = []Rule{
 	{Path: "internal/device/devicetest"}, // for tests
 	{Path: "internal/environment", Own: []string{"internal/device", "internal/trial", "internal/result"}, Foreign: append([]string{"github.com/prometheus/procfs"}, system...), Bare: true},
 	{Path: "internal/powercut", Bare: true},
-	{Path: "internal/observe/blockio", Own: []string{"internal/histogram", "internal/result"}, Foreign: []string{"github.com/cilium/ebpf"}, Bare: true},
+	{Path: "internal/observe/blockio", Own: []string{"internal/histogram", "internal/result"}, Foreign: append([]string{"github.com/cilium/ebpf"}, system...), Bare: true},
 	{Path: "internal/observe", Own: []string{"internal/result", "internal/samples"}, Bare: true},
 	{Path: "internal/samples", Pure: true, Bare: true},
 	{Path: "internal/samples/codec", Own: []string{"internal/samples"}, Foreign: []string{"github.com/parquet-go/parquet-go", "github.com/klauspost/compress/zstd"}, Bare: true},

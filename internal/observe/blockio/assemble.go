@@ -106,6 +106,9 @@ const (
 	seekAt     = firstAt - 8
 	distanceAt = seekAt - 8
 	valueAt    = distanceAt - 8
+	weightAt   = valueAt - 8
+	windowAt   = weightAt - 8
+	headAt     = windowAt - 8
 )
 
 // add adds src to the number at base and destroys R2. Each CPU has the number for itself, and only
@@ -158,11 +161,11 @@ func (a *assembler) lookup(create bool) {
 	a.emit(asm.Mov.Reg(entry, asm.R0))
 }
 
-// origin leaves in dst whose process runs, and destroys R0 to R5: the engine's, which is in a
+// origin leaves in the entry whose process runs, and destroys R0 to R5: the engine's, which is in a
 // mount namespace of its own, somebody else's, or the kernel's, which works for anybody.
-func (a *assembler) origin(dst asm.Register) {
+func (a *assembler) origin() {
 	done := a.label("origin")
-	a.emit(asm.FnGetCurrentTaskBtf.Call(), asm.Mov.Imm(dst, originUnknown))
+	a.emit(asm.FnGetCurrentTaskBtf.Call(), asm.StoreImm(entry, entryOrigin, originUnknown, asm.Word))
 	a.load(asm.R1, asm.R0, a.taskFlags)
 	a.emit(asm.And.Imm(asm.R1, kernelThread), asm.JNE.Imm(asm.R1, 0, done))
 	a.load(asm.R1, asm.R0, a.nsproxy)
@@ -175,9 +178,9 @@ func (a *assembler) origin(dst asm.Register) {
 		asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), // of the engine; 0: not known
 		asm.JEq.Imm(asm.R1, 0, done),
 		asm.LoadMem(asm.R2, asm.RFP, valueAt, asm.DWord),
-		asm.Mov.Imm(dst, originOwn),
+		asm.StoreImm(entry, entryOrigin, originOwn, asm.Word),
 		asm.JEq.Reg(asm.R1, asm.R2, done),
-		asm.Mov.Imm(dst, originForeign),
+		asm.StoreImm(entry, entryOrigin, originForeign, asm.Word),
 	)
 	a.mark(done)
 }

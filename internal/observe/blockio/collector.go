@@ -18,6 +18,7 @@ type Collector struct {
 	disks      []Disk
 	collection *ebpf.Collection
 	links      []io.Closer
+	pace       *pace
 	// own is the mount namespace of the process that called Open.
 	own uint64
 }
@@ -53,6 +54,7 @@ func open(disks []Disk, cpus int) (*Collector, error) {
 		}
 		c.links = append(c.links, l)
 	}
+	c.pace = startPace(disks, c.setSampling)
 	return c, nil
 }
 
@@ -72,7 +74,7 @@ func programs(disks []Disk, cpus int) (*ebpf.CollectionSpec, error) {
 	}
 	spec := &ebpf.CollectionSpec{Maps: mapSpecs(len(disks), min(max(requests, 1024), maxRequests), cpus), Programs: map[string]*ebpf.ProgramSpec{}}
 	shared := spec.Maps[mapHistograms].Type == ebpf.Array
-	for name, program := range map[string]func(*assembler, []uint32) asm.Instructions{inserted: insertProgram, issued: issueProgram, completed: completeProgram} {
+	for name, program := range map[string]func(*assembler, []uint32) asm.Instructions{inserted: insertProgram, issued: issueProgram, requeued: requeueProgram, completed: completeProgram} {
 		spec.Programs[name] = &ebpf.ProgramSpec{
 			Name: name, Type: ebpf.Tracing, AttachType: ebpf.AttachTraceRawTp, AttachTo: name,
 			Instructions: program(&assembler{layout: l, shared: shared}, numbers),
@@ -133,6 +135,9 @@ func mountNamespace(pid string) (uint64, error) {
 // Close ends the observation.
 func (c *Collector) Close() error {
 	var errs []error
+	if c.pace != nil {
+		errs = append(errs, c.pace.stop())
+	}
 	for _, l := range c.links {
 		errs = append(errs, l.Close())
 	}

@@ -21,6 +21,8 @@ type Disk struct {
 	number uint32
 	// requests that it can hold at a time.
 	requests int
+	// stat is the file of the kernel's counters.
+	stat string
 }
 
 // Disks returns those of the disks that take requests, and why others do not. root is / or, in
@@ -55,7 +57,7 @@ func readDisk(dir, name string) (Disk, error) {
 		depth = 256 // the most that most drivers have
 	}
 	// Requests of the scheduler's, and of the driver's, and one for each queue's flushes.
-	return Disk{Name: name, number: uint32(m<<minorBits | n), requests: len(queues) * (2*min(max(depth, 1), maxRequests) + 1)}, nil
+	return Disk{Name: name, number: uint32(m<<minorBits | n), requests: len(queues) * (2*min(max(depth, 1), maxRequests) + 1), stat: filepath.Join(dir, "stat")}, nil
 }
 
 func text(dir, name string) string {

@@ -31,7 +31,7 @@ func TestOnlyDisksWithRequestsAreObserved(t *testing.T) {
 		}
 	}
 	disks, unseen := Disks(root, []string{"sda", "old", "zram0", "odd", "huge", "gone"})
-	want := []Disk{{Name: "sda", number: 8<<20 | 16, requests: 2 * 129}, {Name: "old", number: 259<<20 | 0xfffff, requests: 513}}
+	want := []Disk{{Name: "sda", number: 8<<20 | 16, requests: 2 * 129, stat: filepath.Join(root, "sys/block/sda/stat")}, {Name: "old", number: 259<<20 | 0xfffff, requests: 513, stat: filepath.Join(root, "sys/block/old/stat")}}
 	if diff := cmp.Diff(want, disks, cmp.AllowUnexported(Disk{})); diff != "" {
 		t.Error(diff)
 	}

@@ -17,7 +17,7 @@ type field struct {
 // that no header and no compiler is needed.
 type layout struct {
 	// of struct request
-	queue, flags, sector, length, started field
+	queue, flags, sector, length, started, state field
 	// disk is a field of the queue, or of the request if diskOfRequest.
 	disk          field
 	diskOfRequest bool
@@ -35,10 +35,11 @@ type layout struct {
 const (
 	inserted  = "block_rq_insert"
 	issued    = "block_rq_issue"
+	requeued  = "block_rq_requeue"
 	completed = "block_rq_complete"
 )
 
-var tracepoints = []string{inserted, issued, completed}
+var tracepoints = []string{inserted, issued, requeued, completed}
 
 // readLayout reads the layout from the kernel's types.
 func readLayout(spec *btf.Spec) (*layout, error) {
@@ -55,6 +56,7 @@ func readLayout(spec *btf.Spec) (*layout, error) {
 	at(&l.sector, "request", "__sector")
 	at(&l.length, "request", "__data_len")
 	at(&l.started, "request", "start_time_ns")
+	at(&l.state, "request", "state")
 	if _, err := find(spec, "request_queue", "disk"); err != nil { // before Linux 5.16
 		l.diskOfRequest = true
 		at(&l.disk, "request", "rq_disk")

@@ -33,7 +33,7 @@ func (k kernel) spec(t *testing.T) *btf.Spec {
 		at("q", &btf.Pointer{Target: queue}, 0),
 		// in a structure without a name
 		{Type: &btf.Struct{Size: 16, Members: []btf.Member{at("cmd_flags", u32, 8)}}, Offset: 8 * 16},
-		at("__data_len", u32, 44), at("__sector", u64, 48), at("start_time_ns", u64, 120),
+		at("__data_len", u32, 44), at("__sector", u64, 48), at("start_time_ns", u64, 120), at("state", u32, 136),
 	}}
 	if k.old {
 		request.Members = append(request.Members, at("rq_disk", &btf.Pointer{Target: disk}, 128))
@@ -79,12 +79,12 @@ func (k kernel) spec(t *testing.T) *btf.Spec {
 
 func TestTheLayoutIsThatOfTheKernel(t *testing.T) {
 	want := layout{
-		queue: field{0, 8}, flags: field{24, 4}, sector: field{48, 8}, length: field{44, 4}, started: field{120, 8}, disk: field{56, 8},
+		queue: field{0, 8}, flags: field{24, 4}, sector: field{48, 8}, length: field{44, 4}, started: field{120, 8}, state: field{136, 4}, disk: field{56, 8},
 		major: field{0, 4}, minor: field{4, 4}, taskFlags: field{44, 4}, nsproxy: field{2048, 8}, mountNS: field{24, 8}, inum: field{24, 4},
-		request: map[string]int{inserted: 0, issued: 0, completed: 0}, fua: 1 << 17,
+		request: map[string]int{inserted: 0, issued: 0, requeued: 0, completed: 0}, fua: 1 << 17,
 	}
 	old := want
-	old.disk, old.diskOfRequest, old.request = field{128, 8}, true, map[string]int{inserted: 1, issued: 1, completed: 1}
+	old.disk, old.diskOfRequest, old.request = field{128, 8}, true, map[string]int{inserted: 1, issued: 1, requeued: 1, completed: 1}
 	for name, c := range map[string]struct {
 		kernel kernel
 		want   layout
@@ -100,6 +100,7 @@ func TestTheLayoutIsThatOfTheKernel(t *testing.T) {
 		for _, program := range []func(*assembler, []uint32) int{
 			func(a *assembler, n []uint32) int { return len(insertProgram(a, n)) },
 			func(a *assembler, n []uint32) int { return len(issueProgram(a, n)) },
+			func(a *assembler, n []uint32) int { return len(requeueProgram(a, n)) },
 			func(a *assembler, n []uint32) int { return len(completeProgram(a, n)) },
 		} {
 			one, many := program(&assembler{layout: got}, make([]uint32, 1)), program(&assembler{layout: got}, make([]uint32, maxDisks))

@@ -47,15 +47,20 @@ const (
 
 // Numbers of a disk's counters.
 const (
-	opIssued = iota
-	opBytes  // of those issued
-	opDone
-	opTime // of those done
+	opIssued  = iota // of all requests
+	opBytes          // of those issued
+	opSampled        // those issued that are in the sample
+	opWeighed        // what those in the sample stand for
+	opSeen           // those in the sample that were seen to complete
+	opDone           // what those seen stand for; so are the following
+	opTime
 	opWait
+	opReturned // of those issued that are not in the sample: how often they were returned by a busy disk, to be issued again
+	opReturnedBytes
 	perOperation
 
 	// Eight operations have room, so that the verifier sees that none is beyond the end.
-	numOrigins    = 8 * perOperation // a count and bytes of each
+	numOrigins    = 8 * perOperation // a count and bytes of each; what the sample stands for, as all below
 	numSequential = numOrigins + 2*4
 	numRandom     = numSequential + 1
 	numDropped    = numSequential + 2
@@ -81,16 +86,32 @@ const (
 	entryIssued   = 8
 	entryBytes    = 16
 	entryOrigin   = 24
-	entryN        = 32
+	entryWeight   = 32 // how many requests it stands for
+	entryN        = 40
 )
 
 // Where a disk's last requests ended.
 const (
 	headLast    = 0
 	headNext    = 8
-	headEnds    = 16
+	headWindow  = 16 // the window of the last one
+	headSkip    = 24 // how many more of this window only tell where streams are
+	headEnds    = 32
 	headStreams = 8
 	headN       = headEnds + 8*headStreams
+)
+
+// Sampling. The word of each disk in mapSampling says, as powers of two, of how many windows one is
+// in the sample: from a window on, and before that.
+const (
+	windowBits     = 20 // of nanoseconds: about a millisecond
+	samplingBefore = 0
+	samplingNow    = 8
+	samplingFrom   = 16
+	samplingMask   = 63
+	// Odd numbers without a pattern: those of splitmix64.
+	hashFirst  = -0x40a7b892e31b1a47
+	hashSecond = -0x6b2fb644ecceee15
 )
 
 // Maps.
@@ -100,6 +121,7 @@ const (
 	mapCounters   = "counters"
 	mapHeads      = "heads"
 	mapOwner      = "owner"
+	mapSampling   = "sampling"
 )
 
 const (
@@ -126,6 +148,7 @@ func mapSpecs(disks, requests, cpus int) map[string]*ebpf.MapSpec {
 		mapCounters:   {Name: mapCounters, Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8 * numbers, MaxEntries: n},
 		mapHeads:      {Name: mapHeads, Type: ebpf.Array, KeySize: 4, ValueSize: headN, MaxEntries: n},
 		mapOwner:      {Name: mapOwner, Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1},
+		mapSampling:   {Name: mapSampling, Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: n},
 	}
 }
 

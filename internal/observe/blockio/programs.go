@@ -6,6 +6,8 @@ import "github.com/cilium/ebpf/asm"
 // busy. The process that submits it runs then.
 func insertProgram(a *assembler, numbers []uint32) asm.Instructions {
 	a.begin(inserted, numbers)
+	a.operation()
+	a.sample("end")
 	a.lookup(true)
 	a.load(asm.R2, request, a.started)
 	a.emit(
@@ -18,9 +20,8 @@ func insertProgram(a *assembler, numbers []uint32) asm.Instructions {
 		asm.Ja.Label("end"),
 	)
 	a.mark("new")
-	a.origin(kept)
+	a.origin()
 	a.emit(
-		asm.StoreMem(entry, entryOrigin, kept, asm.DWord),
 		asm.FnKtimeGetNs.Call(),
 		asm.StoreMem(entry, entryInserted, asm.R0, asm.DWord),
 		asm.Mov.Imm(asm.R1, 0),
@@ -35,6 +36,8 @@ func insertProgram(a *assembler, numbers []uint32) asm.Instructions {
 // may be that the completion is not seen.
 func issueProgram(a *assembler, numbers []uint32) asm.Instructions {
 	a.begin(issued, numbers)
+	a.operation()
+	a.sample("apart")
 	a.lookup(true)
 	a.load(asm.R2, request, a.started)
 	a.emit(
@@ -61,34 +64,120 @@ func issueProgram(a *assembler, numbers []uint32) asm.Instructions {
 	)
 	a.mark("first")
 	a.emit(asm.Mov.Imm(asm.R1, 0), asm.StoreMem(entry, entryInserted, asm.R1, asm.DWord))
-	a.origin(kept)
-	a.emit(asm.StoreMem(entry, entryOrigin, kept, asm.DWord))
+	a.origin()
 	a.mark("queued")
 	a.emit(
 		asm.FnKtimeGetNs.Call(), asm.StoreMem(entry, entryIssued, asm.R0, asm.DWord),
 		asm.LoadMem(asm.R1, asm.RFP, firstAt, asm.DWord), asm.JEq.Imm(asm.R1, 0, "end"),
 	)
 	a.load(asm.R1, request, a.length)
-	a.emit(asm.StoreMem(entry, entryBytes, asm.R1, asm.DWord), asm.StoreMem(asm.RFP, bytesAt, asm.R1, asm.DWord))
-	a.operation()
+	a.emit(
+		asm.StoreMem(entry, entryBytes, asm.R1, asm.DWord), asm.StoreMem(asm.RFP, bytesAt, asm.R1, asm.DWord),
+		asm.Mov.Imm(asm.R1, 1), asm.JGT.Imm(kept, Write, "whole"), // the others are always in the sample
+		asm.LoadMem(asm.R1, asm.RFP, weightAt, asm.DWord),
+	)
+	a.mark("whole")
+	a.emit(asm.StoreMem(entry, entryWeight, asm.R1, asm.DWord))
 	a.seek()
 	a.count()
+	a.exit()
+	a.mark("apart")
+	a.counters()
+	a.load(asm.R5, request, a.length)
+	a.emit(asm.Mov.Imm(asm.R1, 1))
+	a.add(asm.R3, opIssued, asm.R1)
+	a.add(asm.R3, opBytes, asm.R5)
 	a.mark("end")
 	a.exit()
 	return a.ins
 }
 
+// requeueProgram runs when a disk that is busy gives a request back, or what is left of it. It is
+// issued again later, and of one that is not in the sample nobody knows then that it was counted.
+func requeueProgram(a *assembler, numbers []uint32) asm.Instructions {
+	a.begin(requeued, numbers)
+	a.load(asm.R1, request, a.state)
+	a.emit(asm.JEq.Imm(asm.R1, 0, "end")) // the driver gave it back before it was issued
+	a.operation()
+	a.sample("apart")
+	a.emit(asm.Ja.Label("end"))
+	a.mark("apart")
+	a.counters()
+	a.load(asm.R5, request, a.length)
+	a.emit(asm.Mov.Imm(asm.R1, 1))
+	a.add(asm.R3, opReturned, asm.R1)
+	a.add(asm.R3, opReturnedBytes, asm.R5)
+	a.mark("end")
+	a.exit()
+	return a.ins
+}
+
+// sample goes to apart if the request is not in the sample; else it leaves on the stack how many
+// requests it stands for, and its window, or 0 while the sample has all. Only reads and writes may
+// be left out. Of one that stays although its window is left out, the weight on the stack is 0.
+//
+// A request is in the sample if the window of time is in which it began. It carries that with it, so
+// that all programs agree without a word between them, and what belongs together is seen together.
+//
+// When the kernel merges two requests, they began when the older one did, which may be in another
+// window. One whose insertion was left out then seems not to have waited; one that is left out
+// thereafter leaves an entry of which the next request of the same address sees that it is old.
+func (a *assembler) sample(apart string) {
+	a.element(mapSampling, disk, apart) // there is one
+	a.emit(asm.LoadMem(asm.R3, asm.R0, 0, asm.DWord), asm.Mov.Imm(asm.R2, 1), asm.Mov.Imm(asm.R0, 0))
+	a.load(asm.R1, request, a.started)
+	a.emit(
+		asm.JEq.Imm(asm.R1, 0, "weighed"), // the kernel takes no times of this disk's requests
+		asm.RSh.Imm(asm.R1, windowBits),
+		asm.Mov.Reg(asm.R4, asm.R3), asm.RSh.Imm(asm.R4, samplingFrom),
+		asm.Mov.Reg(asm.R5, asm.R3), asm.RSh.Imm(asm.R5, samplingNow),
+		asm.JGE.Reg(asm.R1, asm.R4, "now"),
+		asm.Mov.Reg(asm.R5, asm.R3),
+	)
+	a.mark("now")
+	a.emit(
+		asm.And.Imm(asm.R5, samplingMask), asm.JEq.Imm(asm.R5, 0, "weighed"),
+		asm.Mov.Reg(asm.R0, asm.R1),
+	)
+	a.draw()
+	a.emit(
+		asm.JEq.Imm(asm.R1, 0, "weighed"),
+		asm.Mov.Imm(asm.R2, 0),
+		asm.JLE.Imm(kept, Write, apart),
+	)
+	a.mark("weighed")
+	a.emit(asm.StoreMem(asm.RFP, weightAt, asm.R2, asm.DWord), asm.StoreMem(asm.RFP, windowAt, asm.R0, asm.DWord))
+}
+
+// draw leaves 0 in R1 if the window in R1 is in the sample when one of 1<<R5 is, and 1<<R5 in R2. It
+// destroys R4. Of each 1<<R5 windows in a row, one is, so that it is as many as are expected; a hash
+// says which, so that they keep no step with a throttle or with the workload.
+func (a *assembler) draw() {
+	a.emit(
+		asm.Mov.Reg(asm.R2, asm.R1), asm.RSh.Reg(asm.R1, asm.R5),
+		asm.LoadImm(asm.R4, hashFirst, asm.DWord), asm.Mul.Reg(asm.R1, asm.R4),
+		asm.Mov.Reg(asm.R4, asm.R1), asm.RSh.Imm(asm.R4, 32), asm.Xor.Reg(asm.R1, asm.R4),
+		asm.LoadImm(asm.R4, hashSecond, asm.DWord), asm.Mul.Reg(asm.R1, asm.R4),
+		asm.RSh.Imm(asm.R1, 32), asm.Xor.Reg(asm.R1, asm.R2),
+		asm.Mov.Imm(asm.R2, 1), asm.LSh.Reg(asm.R2, asm.R5),
+		asm.Mov.Reg(asm.R4, asm.R2), asm.Sub.Imm(asm.R4, 1), asm.And.Reg(asm.R1, asm.R4),
+	)
+}
+
 // seek finds how far a read or write begins from the end of the one before, and whether it goes on
-// where one of the last ones ended. It leaves the two counters on the stack, or 0.
+// where one of the last ones ended. It leaves the two counters on the stack, or 0. The first ones of
+// a window in the sample have their predecessors outside of it: they only tell where streams are.
 func (a *assembler) seek() {
 	a.emit(
 		asm.Mov.Imm(asm.R1, 0), asm.StoreMem(asm.RFP, seekAt, asm.R1, asm.DWord),
 		asm.JGT.Imm(kept, FUA, "still"),
 		asm.LoadMem(asm.R1, asm.RFP, bytesAt, asm.DWord), asm.JEq.Imm(asm.R1, 0, "still"),
+		asm.LoadMem(asm.R1, asm.RFP, weightAt, asm.DWord), asm.JEq.Imm(asm.R1, 0, "still"),
 	)
 	a.element(mapHeads, disk, "end")
 	a.load(asm.R1, request, a.sector)
 	a.emit(
+		asm.StoreMem(asm.RFP, headAt, asm.R0, asm.DWord),
 		asm.LoadMem(asm.R2, asm.RFP, bytesAt, asm.DWord), asm.RSh.Imm(asm.R2, sectorBits),
 		asm.Add.Reg(asm.R2, asm.R1), // its end
 		asm.LoadMem(asm.R3, asm.R0, headLast, asm.DWord),
@@ -113,6 +202,19 @@ func (a *assembler) seek() {
 		asm.Add.Reg(asm.R0, asm.R3), asm.StoreMem(asm.R0, headEnds, asm.R2, asm.DWord),
 	)
 	a.mark("sought")
+	a.emit(
+		asm.LoadMem(asm.R1, asm.RFP, windowAt, asm.DWord), asm.LoadMem(asm.R2, asm.RFP, headAt, asm.DWord),
+		asm.LoadMem(asm.R3, asm.R2, headWindow, asm.DWord), asm.LoadMem(asm.R4, asm.R2, headSkip, asm.DWord),
+		asm.JEq.Reg(asm.R1, asm.R3, "same"),
+		asm.StoreMem(asm.R2, headWindow, asm.R1, asm.DWord), asm.Mov.Imm(asm.R4, headStreams),
+	)
+	a.mark("same")
+	a.emit(
+		asm.JEq.Imm(asm.R4, 0, "known"),
+		asm.Sub.Imm(asm.R4, 1), asm.StoreMem(asm.R2, headSkip, asm.R4, asm.DWord),
+		asm.Ja.Label("still"),
+	)
+	a.mark("known")
 	a.emit(asm.StoreMem(asm.RFP, seekAt, asm.R5, asm.DWord), asm.LoadMem(asm.R1, asm.RFP, distanceAt, asm.DWord))
 	a.log2()
 	a.emit(asm.StoreMem(asm.RFP, distanceAt, asm.R2, asm.DWord))
@@ -123,18 +225,25 @@ func (a *assembler) seek() {
 func (a *assembler) count() {
 	a.counters()
 	a.emit(
-		asm.LoadMem(asm.R4, entry, entryOrigin, asm.DWord), asm.And.Imm(asm.R4, 3), asm.LSh.Imm(asm.R4, 4),
+		asm.LoadMem(asm.R4, entry, entryOrigin, asm.Word), asm.And.Imm(asm.R4, 3), asm.LSh.Imm(asm.R4, 4),
 		asm.Add.Reg(asm.R4, asm.R0), // those of its origin
 		asm.Mov.Imm(asm.R1, 1),
 	)
 	a.add(asm.R3, opIssued, asm.R1)
-	a.add(asm.R4, numOrigins, asm.R1)
+	a.add(asm.R3, opSampled, asm.R1)
 	a.emit(asm.LoadMem(asm.R5, asm.RFP, bytesAt, asm.DWord))
 	a.add(asm.R3, opBytes, asm.R5)
-	a.emit(asm.JGT.Imm(kept, FUA, "unmoved")) // a flush, a discard and zeroing move no data
+	a.emit(asm.LoadMem(asm.R1, entry, entryWeight, asm.DWord))
+	a.add(asm.R3, opWeighed, asm.R1)
+	a.add(asm.R4, numOrigins, asm.R1)
+	a.emit(
+		asm.JGT.Imm(kept, FUA, "unmoved"), // a flush, a discard and zeroing move no data
+		asm.Mul.Reg(asm.R5, asm.R1),
+	)
 	a.add(asm.R4, numOrigins+1, asm.R5)
 	a.mark("unmoved")
 	a.emit(
+		asm.LoadMem(asm.R1, asm.RFP, weightAt, asm.DWord), // of the window, of which seeks are drawn
 		asm.LoadMem(asm.R5, asm.RFP, seekAt, asm.DWord), asm.JEq.Imm(asm.R5, 0, "end"),
 		asm.LoadMem(asm.R2, asm.RFP, distanceAt, asm.DWord), asm.And.Imm(asm.R2, distances-1), asm.LSh.Imm(asm.R2, 3),
 		asm.Mov.Reg(asm.R4, asm.R0), asm.Add.Reg(asm.R4, asm.R2),
@@ -161,6 +270,8 @@ func completeProgram(a *assembler, numbers []uint32) asm.Instructions {
 	a.begin(completed, numbers)
 	a.load(asm.R1, request, a.length)
 	a.emit(asm.JLT.Reg32(kept, asm.R1, "end")) // the rest comes later
+	a.operation()
+	a.sample("end")
 	a.lookup(false)
 	a.emit(
 		asm.LoadMem(asm.R1, entry, entryIssued, asm.DWord),
@@ -180,12 +291,13 @@ func completeProgram(a *assembler, numbers []uint32) asm.Instructions {
 		asm.Mov.Imm(asm.R1, 0),
 		asm.StoreMem(entry, entryInserted, asm.R1, asm.DWord), asm.StoreMem(entry, entryIssued, asm.R1, asm.DWord),
 	)
-	a.operation()
 	a.counters()
 	a.emit(asm.Mov.Imm(asm.R1, 1))
-	a.add(asm.R3, opDone, asm.R1)
+	a.add(asm.R3, opSeen, asm.R1)
+	a.emit(asm.LoadMem(asm.R4, entry, entryWeight, asm.DWord))
+	a.add(asm.R3, opDone, asm.R4)
 	for _, sum := range [][2]int16{{timeAt, opTime}, {waitAt, opWait}} {
-		a.emit(asm.LoadMem(asm.R1, asm.RFP, sum[0], asm.DWord))
+		a.emit(asm.LoadMem(asm.R1, asm.RFP, sum[0], asm.DWord), asm.Mul.Reg(asm.R1, asm.R4))
 		a.add(asm.R3, int(sum[1]), asm.R1)
 	}
 	for kind, value := range []int16{kindWait: waitAt, kindTime: timeAt, kindSize: bytesAt} {
@@ -231,7 +343,8 @@ func (a *assembler) record(kind int, at int16) {
 	a.element(mapHistograms, asm.R1, next)
 	a.emit(
 		asm.LoadMem(asm.R2, asm.RFP, valueAt, asm.DWord), asm.And.Imm(asm.R2, buckets-1), asm.LSh.Imm(asm.R2, 3),
-		asm.Add.Reg(asm.R0, asm.R2), asm.Mov.Imm(asm.R1, 1),
+		asm.Add.Reg(asm.R0, asm.R2),
+		asm.LoadMem(asm.R1, entry, entryWeight, asm.DWord),
 	)
 	if a.shared {
 		a.emit(asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 0))

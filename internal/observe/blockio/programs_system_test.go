@@ -74,33 +74,73 @@ func TestTheLargestCollectorCounts(t *testing.T) {
 	}
 }
 
-// What the programs compute is what package histogram and the documents expect.
-func TestProgramsComputeTheBucketsOfTheHistogram(t *testing.T) {
+// computed returns what the instructions leave in R2, of a value in R1.
+func computed(t *testing.T, f func(a *assembler)) func(v uint64) int {
+	t.Helper()
 	const at = -8
-	compute := func(f func(a *assembler)) func(v uint64) int {
-		a := &assembler{}
-		a.emit(
-			asm.Mov.Imm(asm.R2, 0), asm.Mov.Reg(asm.R3, asm.RFP), asm.Add.Imm(asm.R3, at), asm.Mov.Imm(asm.R4, 8),
-			asm.FnSkbLoadBytes.Call(), asm.LoadMem(asm.R1, asm.RFP, at, asm.DWord),
-		)
-		f(a)
-		a.emit(asm.Mov.Reg(asm.R0, asm.R2), asm.Return())
-		p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.SocketFilter, Instructions: a.ins, License: "Dual MIT/GPL"})
+	a := &assembler{}
+	a.emit(
+		asm.Mov.Imm(asm.R2, 0), asm.Mov.Reg(asm.R3, asm.RFP), asm.Add.Imm(asm.R3, at), asm.Mov.Imm(asm.R4, 8),
+		asm.FnSkbLoadBytes.Call(), asm.LoadMem(asm.R1, asm.RFP, at, asm.DWord),
+	)
+	f(a)
+	a.emit(asm.Mov.Reg(asm.R0, asm.R2), asm.Return())
+	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.SocketFilter, Instructions: a.ins, License: "Dual MIT/GPL"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	return func(v uint64) int {
+		packet := make([]byte, 64)
+		binary.NativeEndian.PutUint64(packet[14:], v) // after the header
+		got, err := p.Run(&ebpf.RunOptions{Data: packet})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = p.Close() })
-		return func(v uint64) int {
-			packet := make([]byte, 64)
-			binary.NativeEndian.PutUint64(packet[14:], v) // after the header
-			got, err := p.Run(&ebpf.RunOptions{Data: packet})
-			if err != nil {
-				t.Fatal(err)
+		return int(got)
+	}
+}
+
+// Of each eight windows in a row one is in the sample, and it is each of the eight alike, whatever it
+// was before.
+func TestOneOfEightWindowsIsDrawn(t *testing.T) {
+	const shift, rows = 3, 4096
+	drawn := computed(t, func(a *assembler) {
+		a.emit(asm.Mov.Imm(asm.R5, shift))
+		a.draw()
+		a.emit(asm.Mov.Reg(asm.R2, asm.R1))
+	})
+	var pairs [1 << shift][1 << shift]int
+	before := 0
+	for row := range uint64(rows) {
+		at, n := 0, 0
+		for i := range 1 << shift {
+			if drawn(row<<shift|uint64(i)) == 0 {
+				at, n = i, n+1
 			}
-			return int(got)
+		}
+		if n != 1 {
+			t.Fatalf("of row %d, %d windows are drawn", row, n)
+		}
+		pairs[before][at]++
+		before = at
+	}
+	chi := 0.0
+	const want = float64(rows) / (1 << (2 * shift))
+	for _, row := range pairs {
+		for _, n := range row {
+			chi += (float64(n) - want) * (float64(n) - want) / want
 		}
 	}
-	bucket, log2 := compute((*assembler).bucket), compute((*assembler).log2)
+	// Of 63 degrees of freedom, 103.4 is the quantile of 99.9 %.
+	if chi > 103.4 {
+		t.Errorf("the windows are not drawn at random: chi square %.1f, %v", chi, pairs)
+	}
+}
+
+// What the programs compute is what package histogram and the documents expect.
+func TestProgramsComputeTheBucketsOfTheHistogram(t *testing.T) {
+	bucket, log2 := computed(t, (*assembler).bucket), computed(t, (*assembler).log2)
 	values := []uint64{0, 1, 127, 128, 129, maxValue - 1, maxValue}
 	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same in each run
 	for range 500 {

@@ -46,7 +46,10 @@ func (c *Collector) readDisk(disk int, s *diskSnapshot) error {
 		return err
 	}
 	for op := range Operations {
-		if s.counters[op*perOperation+opIssued] == 0 {
+		of := s.counters[op*perOperation:]
+		of[opIssued] -= min(of[opIssued], of[opReturned])
+		of[opBytes] -= min(of[opBytes], of[opReturnedBytes])
+		if of[opIssued] == 0 {
 			continue
 		}
 		for kind := range kinds {
@@ -56,7 +59,7 @@ func (c *Collector) readDisk(disk int, s *diskSnapshot) error {
 				return err
 			}
 			s.histograms[op][kind] = h
-			h.completeZeros(kind, s.counters[op*perOperation+opDone])
+			h.completeZeros(kind, of[opDone])
 		}
 	}
 	return nil

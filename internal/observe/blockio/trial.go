@@ -14,6 +14,7 @@ func (c *Collector) Trial(before, end Snapshot) ([]result.DeviceRequests, result
 	end.since(before)
 	var devices []result.DeviceRequests
 	for i, d := range c.disks {
+		end.disks[i].calibrate()
 		devices = append(devices, document(d.Name, &end.disks[i]))
 	}
 	m := metrics(end)
@@ -30,10 +31,14 @@ func document(name string, s *diskSnapshot) result.DeviceRequests {
 		if s.counters[op*perOperation+opIssued] == 0 {
 			continue
 		}
-		d.Operations[word] = result.Requests{
+		r := result.Requests{
 			RequestSum: result.RequestSum{Count: s.counters[op*perOperation+opIssued], Bytes: s.counters[op*perOperation+opBytes]},
 			Wait:       s.times(op, kindWait), Latency: s.times(op, kindTime), Sizes: s.sizes(op),
 		}
+		if sampled := s.counters[op*perOperation+opSampled]; sampled < r.Count {
+			r.Sampled = &sampled
+		}
+		d.Operations[word] = r
 	}
 	for origin, word := range []string{originOwn: "own", originForeign: "foreign", originUnknown: "unknown"} {
 		if n := s.counters[numOrigins+2*origin]; n > 0 {
@@ -95,13 +100,15 @@ func metrics(s Snapshot) result.Metrics {
 	}
 	m := result.Metrics{}
 	queue, waited, missed := &histogram.Histogram{}, 0.0, s.missed+sum.counters[numDropped]
+	var issued, sampled uint64
 	for op, word := range result.RequestOperations {
 		c := sum.counters[op*perOperation:]
 		if c[opIssued] > 0 && (op == FUA || op == Discard) {
 			m.Set("device."+word+".count", result.Count, float64(c[opIssued]))
 			m.Set("device."+word+".bytes", result.Bytes, float64(c[opBytes]))
 		}
-		missed += c[opIssued] - min(c[opIssued], c[opDone])
+		issued, sampled = issued+c[opIssued], sampled+c[opSampled]
+		missed += c[opSampled] - min(c[opSampled], c[opSeen])
 		if c[opDone] == 0 {
 			continue
 		}
@@ -119,6 +126,9 @@ func metrics(s Snapshot) result.Metrics {
 	sum.setSeeks(m)
 	sum.setOrigins(m)
 	m.Set("device.requests.missed", result.Count, float64(missed))
+	if issued > 0 {
+		m.Set("device.sampled.share", result.Ratio, min(1, float64(sampled)/float64(issued)))
+	}
 	return m
 }
 

@@ -13,6 +13,9 @@ import (
 func (s *diskSnapshot) request(op, origin int, wait, time, bytes uint64) {
 	c := s.counters[op*perOperation:]
 	c[opIssued]++
+	c[opSampled]++
+	c[opWeighed]++
+	c[opSeen]++
 	c[opDone]++
 	c[opBytes] += bytes
 	c[opTime] += time
@@ -71,6 +74,7 @@ func twoDisks() (c *Collector, before, end Snapshot) {
 		s.disks[0].request(Flush, originUnknown, 0, 50_000, 0)
 		s.disks[0].counters[numDropped] = 2
 		s.disks[0].counters[FUA*perOperation+opIssued]++ // its completion was not seen
+		s.disks[0].counters[FUA*perOperation+opSampled]++
 		s.disks[0].counters[numSequential], s.disks[0].counters[numRandom] = 25, 75
 		s.disks[0].counters[numDistances], s.disks[0].counters[numDistances+11] = 25, 75
 		s.disks[1].request(Discard, originUnknown, 0, 1000, 1<<20)
@@ -147,5 +151,45 @@ func TestWithoutAKnownOriginThereIsNoShareOfOthers(t *testing.T) {
 	}
 	if _, idle := c.Trial(s, s); len(idle) != 1 {
 		t.Errorf("of an idle disk: %v", idle)
+	}
+}
+
+// Of the reads one of eight is in the sample, and each counts for eight; all flushes are.
+func TestASampleIsSaidToBeOne(t *testing.T) {
+	c := &Collector{disks: []Disk{{Name: "sda"}}}
+	s := Snapshot{disks: make([]diskSnapshot, 1)}
+	d := &s.disks[0]
+	for range 8 {
+		d.request(Read, originOwn, 0, 5000, 4096)
+		d.request(Flush, originUnknown, 0, 1000, 0)
+	}
+	d.counters[Read*perOperation+opSampled], d.counters[Read*perOperation+opSeen] = 1, 1
+	d.counters[Read*perOperation+opIssued], d.counters[Read*perOperation+opBytes] = 16, 16*4096 // the sample is short by half
+	// Most were the first ones of their window.
+	d.counters[numSequential], d.counters[numRandom] = 1, 3
+	d.counters[numDistances], d.counters[numDistances+11] = 1, 3
+	devices, m := c.Trial(Snapshot{disks: make([]diskSnapshot, 1)}, s)
+	got := devices[0]
+	if r := got.Operations["read"]; r.Sampled == nil || *r.Sampled != 1 || r.Count != 16 || r.Latency.Count() != 16 || r.Sizes[0] != [2]uint64{4096, 16} {
+		t.Errorf("the reads are %+v", r)
+	}
+	if r := got.Operations["flush"]; r.Sampled != nil {
+		t.Errorf("of the flushes, %d are said to be in the sample", *r.Sampled)
+	}
+	// The shares of origins are those of the sample, of which operation they are is not known.
+	if diff := cmp.Diff(map[string]result.RequestSum{"own": {Count: 12, Bytes: 16 * 4096}, "unknown": {Count: 12}}, got.Origins); diff != "" {
+		t.Error(diff)
+	}
+	if got.Sequential != 4 || got.Random != 12 {
+		t.Errorf("sequential %d, random %d", got.Sequential, got.Random)
+	}
+	if diff := cmp.Diff([][2]uint64{{0, 4}, {512 << 10, 12}}, got.Distances); diff != "" {
+		t.Error(diff)
+	}
+	if got := m["device.sampled.share"].Value; got != 9.0/24 {
+		t.Errorf("%v of the requests are in the sample", got)
+	}
+	if got := m["device.requests.missed"].Value; got != 0 {
+		t.Errorf("%v are missing", got)
 	}
 }
