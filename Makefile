@@ -282,6 +282,10 @@ bench-scale: build ## Measure the operator with 10,000 benchmarks on 1,000 simul
 krew: ## Make archives and a manifest for kubectl krew in bin/krew (URL= where the archives will be)
 	@hack/krew "$(URL)"
 
+.PHONY: test-krew
+test-krew: ## Install the kubectl plugin with krew itself, from what make krew makes
+	@hack/test-krew
+
 .PHONY: chart
 chart: ## Package the chart into bin/
 	@. hack/env.sh && helm package charts/storagebench --destination bin
