@@ -55,47 +55,23 @@ var layered = []kind{
 	},
 	{
 		name: "a log of XFS in memory", verdict: "MemoryBacked", operation: "sync", invalid: true,
-		lie: func(t *testing.T) world {
-			t.Helper()
-			return world{target: logged(t, "xfs", zram(t)), workload: synced}
-		},
-		twin: func(t *testing.T) world {
-			t.Helper()
-			return world{target: logged(t, "xfs", blank(t)), workload: synced}
-		},
+		lie:  logged("xfs", zram),
+		twin: logged("xfs", blank),
 	},
 	{
 		name: "a journal of ext4 in memory", verdict: "MemoryBacked", operation: "sync", invalid: true,
-		lie: func(t *testing.T) world {
-			t.Helper()
-			return world{target: logged(t, "ext4", zram(t)), workload: synced}
-		},
-		twin: func(t *testing.T) world {
-			t.Helper()
-			return world{target: logged(t, "ext4", blank(t)), workload: synced}
-		},
+		lie:  logged("ext4", zram),
+		twin: logged("ext4", blank),
 	},
 	{
 		name: "a stripe in memory", verdict: "MemoryBacked", operation: "", invalid: true,
-		lie: func(t *testing.T) world {
-			t.Helper()
-			return world{target: spread(t, "raid0", zram(t)), workload: fio(randomWrite + direct)}
-		},
-		twin: func(t *testing.T) world {
-			t.Helper()
-			return world{target: spread(t, "raid0", blank(t)), workload: fio(randomWrite + direct)}
-		},
+		lie:  spread("raid0", zram, fio(randomWrite+direct)),
+		twin: spread("raid0", blank, fio(randomWrite+direct)),
 	},
 	{
 		name: "a mirror in memory", verdict: "MemoryBacked", operation: "read", invalid: true,
-		lie: func(t *testing.T) world {
-			t.Helper()
-			return world{target: spread(t, "raid1", zram(t)), workload: fio(randomRead + direct)}
-		},
-		twin: func(t *testing.T) world {
-			t.Helper()
-			return world{target: spread(t, "raid1", blank(t)), workload: fio(randomRead + direct)}
-		},
+		lie:  spread("raid1", zram, fio(randomRead+direct)),
+		twin: spread("raid1", blank, fio(randomRead+direct)),
 	},
 	{
 		name: "an overlay that never syncs", verdict: "UnsafeConfiguration", operation: "sync", invalid: true,
@@ -195,25 +171,29 @@ func made(kind, option, workload string) func(t *testing.T) world {
 	}
 }
 
-// logged makes a file system on a disk whose log, or journal, is on another device, and mounts it.
-func logged(t *testing.T, kind, log string) string {
-	t.Helper()
-	device := disk(t)
-	if kind == "xfs" {
-		devicetest.Run(t, "mkfs.xfs", "-q", "-f", "-s", "size=4096", "-l", "logdev="+log+",size=96m", device)
-		return mount(t, kind, device, "-o", "logdev="+log)
+// logged is a world that syncs on a file system whose log, or journal, is on a device of its own.
+func logged(kind string, other func(*testing.T) string) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		device, log := disk(t), other(t)
+		if kind == "xfs" {
+			devicetest.Run(t, "mkfs.xfs", "-q", "-f", "-s", "size=4096", "-l", "logdev="+log+",size=96m", device)
+			return world{target: mount(t, kind, device, "-o", "logdev="+log), workload: synced}
+		}
+		devicetest.Run(t, "mkfs.ext4", "-q", "-b", "4096", "-O", "journal_dev", log)
+		devicetest.Run(t, "mkfs.ext4", "-q", "-b", "4096", "-E", "lazy_itable_init=0", "-J", "device="+log, device)
+		return world{target: mount(t, kind, device), workload: synced}
 	}
-	devicetest.Run(t, "mkfs.ext4", "-q", "-b", "4096", "-O", "journal_dev", log)
-	devicetest.Run(t, "mkfs.ext4", "-q", "-b", "4096", "-E", "lazy_itable_init=0", "-J", "device="+log, device)
-	return mount(t, kind, device)
 }
 
-// spread mounts a btrfs that spreads its data over a disk and another device.
-func spread(t *testing.T, profile, other string) string {
-	t.Helper()
-	device := disk(t)
-	devicetest.Run(t, "mkfs.btrfs", "-q", "-f", "-d", profile, "-m", "raid1", device, other)
-	return mount(t, "btrfs", device, "-o", "nodatacow")
+// spread is a world on a btrfs that spreads its data over a disk and another device.
+func spread(profile string, other func(*testing.T) string, workload string) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		device := disk(t)
+		devicetest.Run(t, "mkfs.btrfs", "-q", "-f", "-d", profile, "-m", "raid1", device, other(t))
+		return world{target: mount(t, "btrfs", device, "-o", "nodatacow"), workload: workload}
+	}
 }
 
 // overlay mounts an overlay whose upper directory is in a directory.
