@@ -32,8 +32,10 @@ var pairs = map[string]pair{
 		lie: both(func(f *Facts) { f.Target.Layers[0].InMemory = true }, scaling("device.read.bytes", 0.0, "device.write.bytes", 0.0)),
 	},
 	"a depth that the engine does not keep": {
-		verdict: DepthIgnored, effect: result.Qualifies, lie: setting(result.DepthAsked, 32.0, result.DepthKept, 1.0),
-		twins: map[string]func(*Facts){"one that it keeps": setting(result.DepthAsked, 32.0, result.DepthKept, 32.0), "nothing is known of it": setting(result.DepthAsked, 32.0)},
+		verdict: DepthIgnored, effect: result.Qualifies, lie: setting(result.DepthAsked, 32.0, result.DepthKept, 1.0, "read.iops", 1000.0, "read.latency.mean", 0.0009, "write.iops", 0.0),
+		twins: map[string]func(*Facts){
+			"more were in flight": setting(result.DepthAsked, 32.0, result.DepthKept, 1.0, "read.iops", 1000.0, "read.latency.mean", 0.03),
+			"one that it keeps":   setting(result.DepthAsked, 32.0, result.DepthKept, 32.0), "nothing is known of it": setting(result.DepthAsked, 32.0)},
 	},
 	"a file that the disk's own cache holds": {
 		verdict: WorkingSetTooSmall, operation: "read", effect: result.Qualifies, lie: both(past, setting("files.bytes", float64(4<<20))),
