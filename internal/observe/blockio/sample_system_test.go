@@ -129,9 +129,11 @@ func TestASampleEstimatesWhatAllRequestsDid(t *testing.T) {
 // alike fails unless a percentile of all values is nearly that of the sample.
 func alike(t *testing.T, what string, sample, all *histogram.Histogram, p float64) {
 	t.Helper()
-	const tolerance = 6 // in percent of the values
-	const slack = 300   // nanoseconds: the programs of both collectors run one after the other
-	low, got, high := sample.Percentile(p-tolerance), all.Percentile(p), sample.Percentile(p+tolerance)
+	// In percent of the values. Requests that are submitted at once are in the sample together, or not at
+	// all, so that a sample of some hundred windows tells less than its number of requests.
+	const tolerance = 12
+	const slack = 300 // nanoseconds: the programs of both collectors run one after the other
+	low, got, high := sample.Percentile(p-tolerance), all.Percentile(p), sample.Percentile(min(100, p+tolerance))
 	if got+slack < low || got > high+slack {
 		t.Errorf("%s: p%v of all is %d, but in the sample p%v is %d and p%v is %d", what, p, got, p-tolerance, low, p+tolerance, high)
 	}
