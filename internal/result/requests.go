@@ -79,7 +79,7 @@ func SampleNote(devices []DeviceRequests) string {
 	if sampled >= all {
 		return ""
 	}
-	return fmt.Sprintf("%.2g %% of the disks' requests were observed one by one: there were more than can be at little cost. "+
+	return fmt.Sprintf("%.2g %% of the disks' requests were observed one by one: there were more than can be observed at little cost. "+
 		"How many there were of each operation, their bytes, and all of flushes, FUA writes and discards are exact; "+
 		"waits, latencies, sizes, seeks and origins of reads and writes are estimates", 100*float64(sampled)/float64(all))
 }

@@ -210,18 +210,3 @@ func leaves(change func(*result.Layer)) func(*Facts) {
 func doing(a result.Activity) func(*Facts) {
 	return func(f *Facts) { f.Activities = append(f.Activities, a) }
 }
-
-// second gives the target a second device of its own, in memory or a disk.
-func second(inMemory bool, kind string, copies int, options string) func(*Facts) {
-	return func(f *Facts) {
-		other := result.Layer{ID: "other", Kind: result.DiskLayer, Type: "scsi", IOStats: true}
-		if inMemory {
-			other = result.Layer{ID: "other", Kind: result.MemoryLayer, Type: "zram", InMemory: true, IOStats: true}
-		}
-		scale := float64(copies) / float64(f.Target.Copies())
-		scaling("device.write.bytes", scale, "device.drain.bytes", scale)(f)
-		top, disk := f.Target.Layers[0], f.Target.Layers[len(f.Target.Layers)-1]
-		top.Type, top.Options, top.Copies, top.Below = kind, options, copies, []string{disk.ID, other.ID}
-		f.Target.Layers = []result.Layer{top, disk, other}
-	}
-}

@@ -37,7 +37,7 @@ func partlyInMemory(f *Facts) []result.Verdict {
 			}
 			continue
 		case result.CopyPart:
-			v.Sentence = fmt.Sprintf("A copy of the target's data is kept in this machine's memory, %s, and answers reads.", what)
+			v.Sentence = fmt.Sprintf("A copy of the target's data is kept in this machine's memory, %s, and can answer reads.", what)
 			v.Settle = "Measure a volume that has all of its copies on disks."
 			out = append(out, f.reading().each(v)...)
 			continue

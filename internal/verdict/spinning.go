@@ -89,7 +89,7 @@ func heads(f *Facts) []result.Verdict {
 	return d.each(result.Verdict{
 		Name: ImpossibleUncached, Effect: result.Invalidates,
 		Settle: "Read from files that are many times as large as the disk's cache, best from all of the disk, after they were written.",
-		Sentence: fmt.Sprintf("%s random reads per second are more than %s, whose heads move less than %s times a second: the disk's own cache answered, or it knew that nothing was ever written there.",
+		Sentence: fmt.Sprintf("%s random reads per second are more than %s, whose heads move less than %s times a second: a cache in the disk answered, or the disk knew that nothing was ever written there.",
 			report.Number(reads), disks, report.Number(headMoves*n)),
 		Evidence: evidence(numbers...),
 	})

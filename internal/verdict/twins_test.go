@@ -27,51 +27,11 @@ type pair struct {
 const gib = float64(1 << 30)
 
 var pairs = map[string]pair{
-	"a disk in memory": {
-		verdict: MemoryBacked, effect: result.Invalidates,
-		lie: both(func(f *Facts) { f.Target.Layers[0].InMemory = true }, scaling("device.read.bytes", 0.0, "device.write.bytes", 0.0)),
-	},
 	"a depth that the engine does not keep": {
 		verdict: DepthIgnored, effect: result.Qualifies, lie: setting(result.DepthAsked, 32.0, result.DepthKept, 1.0, "read.iops", 1000.0, "read.latency.mean", 0.0009, "write.iops", 0.0),
 		twins: map[string]func(*Facts){
 			"more were in flight": setting(result.DepthAsked, 32.0, result.DepthKept, 1.0, "read.iops", 1000.0, "read.latency.mean", 0.03),
 			"one that it keeps":   setting(result.DepthAsked, 32.0, result.DepthKept, 32.0), "nothing is known of it": setting(result.DepthAsked, 32.0)},
-	},
-	"a file that the disk's own cache holds": {
-		verdict: WorkingSetTooSmall, operation: "read", effect: result.Qualifies, lie: both(past, setting("files.bytes", float64(4<<20))),
-		twins: map[string]func(*Facts){"one that it does not": both(past, setting("files.bytes", float64(64<<20)))},
-	},
-	"a stripe in memory": {
-		verdict: MemoryBacked, effect: result.Invalidates, lie: second(true, "raid0", 1, ""),
-		twins: map[string]func(*Facts){"on a second disk": second(false, "raid0", 1, "")},
-	},
-	"a mirror in memory": {
-		verdict: MemoryBacked, operation: "read", effect: result.Invalidates, lie: second(true, "raid1", 2, ""),
-		twins: map[string]func(*Facts){"on a second disk": second(false, "raid1", 2, "")},
-	},
-	"a log in memory": {
-		verdict: MemoryBacked, operation: "write", effect: result.Invalidates, lie: second(true, "xfs", 1, "logdev=/dev/other"),
-		twins: map[string]func(*Facts){"on a second disk": second(false, "xfs", 1, "logdev=/dev/other")},
-	},
-	"half a page cache below a loop device": {
-		verdict: CachedBelow, operation: "read", effect: result.Invalidates, lie: loop(0.45, 1),
-		twins: map[string]func(*Facts){"none": loop(1, 1), "metadata": loop(0.95, 0.95), "the disk does more": loop(3, 3)},
-	},
-	"a loop device that is not counted": {
-		verdict: CachedBelow, operation: "read", effect: result.Qualifies, also: []string{NoDeviceEvidence},
-		lie: both(loopOnly(false), setting("below.read.bytes", 0.0, "below.write.bytes", 0.0), blind),
-	},
-	"some page cache below a loop device": {verdict: CachedBelow, operation: "write", effect: result.Qualifies, lie: loop(1, 0.8)},
-	"a loop device whose file is out of sight": {
-		verdict: CachedBelow, operation: "write", effect: result.Qualifies, lie: loopOnly(false),
-		twins: map[string]func(*Facts){"past the page cache": loopOnly(true)},
-	},
-	"a loop device on a disk that is out of sight": {
-		verdict: CachedBelow, operation: "read", effect: result.Invalidates,
-		lie: both(loopOnly(false), setting("others.read.bytes", 0.0, "others.write.bytes", 1e15)),
-		twins: map[string]func(*Facts){
-			"other disks did it": both(loopOnly(false), setting("others.read.bytes", 1e15, "others.write.bytes", 1e15)),
-		},
 	},
 	"holes": {
 		verdict: ThinReads, operation: "read", effect: result.Invalidates,
@@ -365,7 +325,7 @@ func honestWorlds(r *rand.Rand, n int) []Facts {
 // In whichever honest world it is told, each lie has its verdict and no other, and its twins
 // have none.
 func TestEachLieHasItsVerdictAndItsTwinsHaveNone(t *testing.T) {
-	for name, p := range merged(pairs, spinningPairs) {
+	for name, p := range merged(pairs, spinningPairs, memoryPairs) {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(100) {
 				world := func() Facts { return honestWorlds(rand.New(rand.NewPCG(seed, 1)), 1)[0] }
@@ -387,9 +347,11 @@ func TestEachLieHasItsVerdictAndItsTwinsHaveNone(t *testing.T) {
 	}
 }
 
-func merged(a, b map[string]pair) map[string]pair {
-	out := maps.Clone(a)
-	maps.Copy(out, b)
+func merged(all ...map[string]pair) map[string]pair {
+	out := map[string]pair{}
+	for _, some := range all {
+		maps.Copy(out, some)
+	}
 	return out
 }
 
@@ -405,7 +367,7 @@ func onlyThese(t *testing.T, what string, verdicts []result.Verdict, names []str
 // A verdict that no pair tells is one that nobody knows to be right.
 func TestThereIsALieForEachVerdict(t *testing.T) {
 	told := map[string]bool{}
-	for _, p := range merged(pairs, spinningPairs) {
+	for _, p := range merged(pairs, spinningPairs, memoryPairs) {
 		told[p.verdict] = told[p.verdict] || p.lie != nil
 	}
 	for _, name := range Names {

@@ -82,11 +82,7 @@ func issueProgram(a *assembler, numbers []uint32) asm.Instructions {
 	a.count()
 	a.exit()
 	a.mark("apart")
-	a.counters()
-	a.load(asm.R5, request, a.length)
-	a.emit(asm.Mov.Imm(asm.R1, 1))
-	a.add(asm.R3, opIssued, asm.R1)
-	a.add(asm.R3, opBytes, asm.R5)
+	a.countAlone(opIssued, opBytes)
 	a.mark("end")
 	a.exit()
 	return a.ins
@@ -102,14 +98,19 @@ func requeueProgram(a *assembler, numbers []uint32) asm.Instructions {
 	a.sample("apart")
 	a.emit(asm.Ja.Label("end"))
 	a.mark("apart")
-	a.counters()
-	a.load(asm.R5, request, a.length)
-	a.emit(asm.Mov.Imm(asm.R1, 1))
-	a.add(asm.R3, opReturned, asm.R1)
-	a.add(asm.R3, opReturnedBytes, asm.R5)
+	a.countAlone(opReturned, opReturnedBytes)
 	a.mark("end")
 	a.exit()
 	return a.ins
+}
+
+// countAlone adds a request that is not in the sample, and its bytes, to two numbers of its operation.
+func (a *assembler) countAlone(requests, bytes int) {
+	a.counters()
+	a.load(asm.R5, request, a.length)
+	a.emit(asm.Mov.Imm(asm.R1, 1))
+	a.add(asm.R3, requests, asm.R1)
+	a.add(asm.R3, bytes, asm.R5)
 }
 
 // sample goes to apart if the request is not in the sample; else it leaves on the stack how many

@@ -70,3 +70,17 @@ func TestAnOpenLoopIsPlannedAsWhatItDoes(t *testing.T) {
 		t.Errorf("it writes %d of %d bytes in %s", out.Writes, want, out.Duration)
 	}
 }
+
+// In an open loop, iodepth is how many I/Os may be outstanding, whatever the engine: nobody says that it has no effect.
+func TestTheDepthOfAnOpenLoopHasAnEffect(t *testing.T) {
+	const job = "[j]\nrw=read\nbs=4k\nsize=1m\nruntime=1\niodepth=8\nioengine=psync\n"
+	for rate, want := range map[int64]bool{0: true, 100: false} {
+		_, changes, err := resolveChanged(config{JobFile: job, OfferedRate: rate}, trial.Filesystem, parametersName)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(strings.Join(changes, "\n"), "iodepth=8 of job j has no effect"); got != want {
+			t.Errorf("at an offered rate of %d it is said: %t, want %t: %q", rate, got, want, changes)
+		}
+	}
+}

@@ -116,7 +116,8 @@ func (r *reader) complete(j *job) {
 		delete(j.options, "time_based")
 		r.change(j.at["time_based"], "time_based of job %s is left out: it has no runtime", j.name)
 	}
-	if j.depth() > 1 && j.inFlight() == 1 {
+	// In an open loop it is how many may be outstanding, whatever the engine.
+	if j.depth() > 1 && j.inFlight() == 1 && r.config.OfferedRate == 0 {
 		r.change(j.at["iodepth"], "iodepth=%s of job %s has no effect: ioengine=%s waits for each I/O; set ioengine=libaio to have more in flight", j.options["iodepth"], j.name, j.engine())
 	}
 	if r.mode == trial.Block {
