@@ -293,8 +293,8 @@ type Trials struct {
 	Min int32 `json:"min,omitempty"`
 
 	// max is the highest number of trials: from min on, a workload is measured no more when all
-	// of its gates are decided, halfWidth is reached or the budget is spent, never because a
-	// difference seems significant. Gates end no workload where variants or targets are compared,
+	// of its gates are decided, or no trial that is left could decide one; when halfWidth is
+	// reached; or when the budget is spent; never because a difference seems significant. Gates end no workload where variants or targets are compared,
 	// or with several volumes. Default: min; with halfWidth or budget 30, or min if that is more.
 	// +optional
 	// +kubebuilder:validation:Minimum=1

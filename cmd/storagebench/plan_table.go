@@ -91,7 +91,7 @@ func (d *planDocument) explainStop(w io.Writer) {
 	fmt.Fprintf(w, "A workload has %d to %d repeats: it is measured until its intervals are within ±%s", d.Stop.Min, d.Stop.Max, percent(d.Stop.HalfWidth))
 	switch d.Stop.Gates {
 	case trial.GatesAlone:
-		fmt.Fprint(w, " (or, if it has gates, until all of them are decided)")
+		fmt.Fprint(w, " (or, if it has gates, until all of them are decided or no repeat that is left could decide one)")
 	case trial.GatesOrWidth:
 		fmt.Fprint(w, ", or all of its gates are decided")
 	}

@@ -300,8 +300,8 @@ type GateStop string
 
 // Ways in which gates end a workload.
 const (
-	// GatesAlone: a workload with gates ends when all of them are decided, however narrow its
-	// intervals are.
+	// GatesAlone: a workload with gates ends when all of them are decided, or those that are not
+	// cannot be any more, however narrow its intervals are.
 	GatesAlone GateStop = "Alone"
 	// GatesOrWidth: it also ends when its intervals are narrow enough.
 	GatesOrWidth GateStop = "OrWidth"
