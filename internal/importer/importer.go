@@ -50,6 +50,8 @@ type table struct {
 	name string
 	// howOnly reports that name says how the tool measured, not what.
 	howOnly bool
+	// section has the headings above that name.
+	section string
 	// titled reports that the text says what was measured. Two tables of one file are
 	// repeats only if it does.
 	titled bool
@@ -194,6 +196,7 @@ func distinguish(tables []table) {
 	for i := range tables {
 		tables[i].name = visible(tables[i].name)
 	}
+	divide(tables)
 	count := map[string]int{}
 	for i := range tables {
 		count[tables[i].identity()]++
@@ -202,6 +205,24 @@ func distinguish(tables []table) {
 		if t := &tables[i]; count[t.identity()] > 1 && !t.titled {
 			t.howOnly = t.howOnly || t.name == ""
 			t.name = strings.TrimSpace(fmt.Sprintf("%s report %d", t.name, i+1))
+		}
+	}
+}
+
+// divide tells tables apart that have the same title in different sections.
+func divide(tables []table) {
+	sections, ids := map[string]map[string]bool{}, make([]string, len(tables))
+	for i := range tables {
+		id := tables[i].identity()
+		if ids[i] = id; sections[id] == nil {
+			sections[id] = map[string]bool{}
+		}
+		sections[id][tables[i].section] = true
+	}
+	for i := range tables {
+		if t := &tables[i]; len(sections[ids[i]]) > 1 && t.titled && t.section != "" {
+			t.settings = maps.Clone(t.settings)
+			t.settings["section"] = clip(t.section)
 		}
 	}
 }

@@ -213,6 +213,7 @@ type postmarkParser struct {
 	// read is the first line that belongs to nothing yet, and top where the program began.
 	read, top int
 	tables    []table
+	outline   printed.Outline
 }
 
 // parsePostmark reads every report in the text. Its name is the heading above it and the
@@ -291,7 +292,8 @@ func (p *postmarkParser) report(i int) (int, error) {
 	if title.Heading || name == "" {
 		name = strings.TrimSpace(title.Text + " " + name)
 	}
-	t := table{name: name, titled: name != "", settings: settings, typed: printed.CommandOf(p.lines, top, p.read), measurement: result.Measurement{Metrics: r.metrics, Notes: r.notes}}
+	p.outline.ReadTo(p.lines, top)
+	t := table{name: name, section: p.outline.Above(title.Text), titled: name != "", settings: settings, typed: printed.CommandOf(p.lines, top, p.read), measurement: result.Measurement{Metrics: r.metrics, Notes: r.notes}}
 	for _, op := range []string{"transactions", "create", "read", "append", "delete"} {
 		if _, ok := r.metrics[op+".rate"]; ok {
 			t.measurement.Operations = append(t.measurement.Operations, op)

@@ -104,13 +104,19 @@ func Clean(text []byte) []byte {
 		s = boards.ReplaceAllString(boardHeading.ReplaceAllString(s, "# $1"), "")
 	}
 	if tagged.MatchString(s) {
-		s = tags.ReplaceAllString(breaks.ReplaceAllString(heading.ReplaceAllString(s, "\n# "), "\n"), "")
+		s = tags.ReplaceAllString(breaks.ReplaceAllString(heading.ReplaceAllStringFunc(s, ranked), "\n"), "")
 	}
 	if entity.MatchString(s) {
 		s = html.UnescapeString(s)
 	}
 	s = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n").Replace(s)
 	return []byte(strings.Map(plain, s))
+}
+
+// ranked writes a tag of HTML as a heading of Markdown.
+func ranked(tag string) string {
+	rank := int(tag[len("<h")] - '0')
+	return "\n" + strings.Repeat("#", rank) + " "
 }
 
 var (

@@ -10,12 +10,15 @@ var (
 	stamps = regexp.MustCompile(`^(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?[ \t]?(?:std(?:out|err) [FP](?: |$))?` +
 		`|\[\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\]\n]{0,20}\] ?` +
 		`|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,80} [^\s:]{1,80}: ?)`)
-	// composed is what docker compose puts before each line: the name of a container.
-	composed = regexp.MustCompile(`^([A-Za-z][\w.-]{0,60}) *\|(?: |$)`)
+	// origins are what is put before each line to say where it comes from: docker compose and
+	// kubectl logs --prefix name the container, and pdsh names the machine.
+	origins = regexp.MustCompile(`^(?:([A-Za-z][\w.-]{0,60}) *\||\[([a-z]+/[\w./-]{1,120})\]|([A-Za-z0-9][\w.-]{0,60}):)(?:[ \t]|$)`)
 	// marks stand before a line: of quotations, lists, and the bars of tables.
 	marks = regexp.MustCompile(`^[ \t]{0,8}(?:(?:>+ ?|[|│┃║▌] ?|[*•‣·–+-] |//(?: |$)|\d{1,3}[.)] ))+`)
 	// tables are lines of reports, which stand behind a # only if it is a comment.
 	tables = regexp.MustCompile(`/sec|-Per Ch|Sequential (?:Output|Create)|reclen|(?:\s+[\d.+]+[kmg]?){5}|^(?:Time|Files|Data):$|[\d.]+ (?:files \(|read \(|created|appended|deleted|seconds|\w+bytes )|^Latency\s|throughput for`)
+	// stressed are numbers that somebody has made bold in a table.
+	stressed = regexp.MustCompile(`\*\*([\d.]{1,20}[kmg]?)\*\*`)
 	// bars stand between the cells of a table.
 	bars = regexp.MustCompile(`[|│┃║]`)
 )
@@ -27,33 +30,76 @@ func Lines(text []byte) []string {
 	for line := range strings.Lines(string(Clean(text))) {
 		lines = append(lines, strings.TrimRight(line, "\n"))
 	}
-	ofContainers := areComposed(lines)
+	lines = separate(lines)
+	broken := areBroken(lines)
 	for i, line := range lines {
-		if ofContainers {
-			line = composed.ReplaceAllString(line, "")
+		if broken {
+			line = strings.TrimSuffix(line, `\`)
 		}
 		lines[i] = bare(line)
 	}
 	return lines
 }
 
-// areComposed reports whether docker compose has printed the lines: all begin with the name of
-// a container, of which there are few. In a row of a table it would be the first cell.
-func areComposed(lines []string) bool {
+// separate removes the origins of lines, and puts those of one origin one after the other.
+func separate(lines []string) []string {
+	out := make([]string, 0, len(lines))
+	for i := 0; i < len(lines); {
+		end := i
+		for end < len(lines) && origins.MatchString(lines[end]) {
+			end++
+		}
+		if end == i {
+			out = append(out, lines[i])
+			i++
+			continue
+		}
+		out = append(out, separated(lines[i:end], end-i == len(lines))...)
+		i = end
+	}
+	return out
+}
+
+// separated does so with lines that all have an origin. Those of several come mixed: each gets
+// its origin as a heading. There are few origins, with several lines each; else they are the
+// first cells of a table. A single word with a colon is an origin only if it is in the whole text.
+func separated(lines []string, whole bool) []string {
 	const few = 4
-	names, all := map[string]bool{}, 0
+	var order []string
+	of, colon := map[string][]string{}, false
+	for _, line := range lines {
+		m := origins.FindStringSubmatch(line)
+		name := m[1] + m[2] + m[3]
+		if of[name] == nil {
+			order = append(order, name)
+		}
+		of[name], colon = append(of[name], line[len(m[0]):]), m[3] != ""
+	}
+	switch {
+	case len(lines) <= few*len(order), len(order) == 1 && colon && !whole:
+		return lines
+	case len(order) == 1:
+		return of[order[0]]
+	}
+	var out []string
+	for _, name := range order {
+		out = append(append(out, "# "+name, ""), of[name]...)
+	}
+	return out
+}
+
+// areBroken reports whether most lines end with the mark by which Markdown keeps a line break.
+func areBroken(lines []string) bool {
+	marked, all := 0, 0
 	for _, line := range lines {
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		m := composed.FindStringSubmatch(line)
-		if m == nil || len(names) > few {
-			return false
+		if all++; strings.HasSuffix(line, `\`) {
+			marked++
 		}
-		names[m[1]] = true
-		all++
 	}
-	return all > few && len(names) <= few
+	return marked*2 > all
 }
 
 func bare(line string) string {
@@ -72,7 +118,7 @@ func bare(line string) string {
 			break
 		}
 	}
-	line = bars.ReplaceAllString(line, " ")
+	line = stressed.ReplaceAllString(bars.ReplaceAllString(line, " "), "$1")
 	if strings.TrimSpace(line) == "#" {
 		return ""
 	}

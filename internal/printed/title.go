@@ -25,7 +25,7 @@ const (
 func TitleOf(lines []string, i, floor int) Title {
 	i = min(i, len(lines))
 	own := shortLine(lines, i, floor)
-	if strings.HasSuffix(own, ":") {
+	if strings.HasSuffix(own, ":") || strings.HasSuffix(own, "：") {
 		return Title{Text: trimmed(own), Colon: true}
 	}
 	for k := i - 1; k >= max(floor, 0); k-- {
@@ -77,7 +77,9 @@ var (
 	strong   = regexp.MustCompile(`^(?:\*\*|__)([^*_].*?)(?:\*\*|__):?$`)
 	framed   = regexp.MustCompile(`^(?:={2,}|-{2,}|\*{2,}|#{2,}|~{2,}) *([^=*#~-].*?) *(?:={2,}|-{2,}|\*{2,}|#{2,}|~{2,})$`)
 	bracket  = regexp.MustCompile(`(?i)^\[(?:b|h\d?|size[^\]]*)\](.+?)\[/(?:b|h\d?|size)\]:?$`)
-	ruler    = regexp.MustCompile(`^(?:={3,}|-{3,}|~{3,})$`)
+	// adHoc stands above what ansible got from a machine; its bars are blanks.
+	adHoc = regexp.MustCompile(`^([\w.-]{1,80}) +(?:CHANGED|SUCCESS|FAILED) +(?:rc=\d+ +)?(?:>>|=> )`)
+	ruler = regexp.MustCompile(`^(?:={3,}|-{3,}|~{3,})$`)
 )
 
 // headingIn returns the heading in line k, if there is one.
@@ -86,7 +88,7 @@ func headingIn(lines []string, k, floor int) (string, bool) {
 	if m := markdown.FindStringSubmatch(line); m != nil {
 		return checked(m[1])
 	}
-	for _, pattern := range []*regexp.Regexp{strong, framed, bracket} {
+	for _, pattern := range []*regexp.Regexp{strong, framed, bracket, adHoc} {
 		if m := pattern.FindStringSubmatch(line); m != nil {
 			return checked(m[1])
 		}
@@ -107,7 +109,7 @@ func checked(text string) (string, bool) {
 }
 
 func trimmed(s string) string {
-	s = strings.TrimSpace(strings.Trim(strings.TrimSpace(s), ":*_`#="))
+	s = strings.TrimSpace(strings.Trim(strings.TrimSpace(strings.ReplaceAll(s, "`", "")), ":：*_#="))
 	const most = 80
 	if len(s) > most {
 		return strings.ToValidUTF8(s[:most], "") + "…"
@@ -118,11 +120,11 @@ func trimmed(s string) string {
 var (
 	prompt = regexp.MustCompile(`^(?:\[?[\w.-]+@[\w.-]+[^$#%>]{0,80}[$#%>]|(?:\(\w+\) ?)?[\w.~/:-]{0,40}[$%>]|[\w.-]{1,40}[:~/][\w.~/-]{0,40}[$#%]|\w[\w.-]{0,30}#|PS [A-Z]:[^>]*>|[A-Z]:\\[^>]*>)(?: |$)|^pm>`)
 	// command is what people type to measure, or around it.
-	command = regexp.MustCompile(`^(?:\$ |# |% )?(?:cat .*|(?:sudo|time|nice|ptime|taskset|ionice|numactl|chrt|env|for|while|do|done|cd|ls|df|mount|umount|mkdir|mkfs\S*|rm|echo|zpool (?:iostat|status|create|destroy|list|get|set)|zfs (?:set|get|create|list|destroy)|dd|fio|bonnie(?:\+\+)?|iozone|postmark|kubectl|docker|exit|free|lsblk|hdparm|smartctl|uname)\b(?: .*[-/=;|&].*|$| <.*| >.*)|(?:\./|/\w)\S*(?: |$)|\S+ (?:-\w|--\w).*)`)
+	command = regexp.MustCompile(`^(?:\$ |# |% )?(?:cat .*|(?:sudo|time|nice|ptime|taskset|ionice|numactl|chrt|env|for|while|do|done|cd|ls|df|mount|umount|mkdir|mkfs\S*|rm|echo|zpool (?:iostat|status|create|destroy|list|get|set)|zfs (?:set|get|create|list|destroy)|dd|fio|bonnie(?:\+\+)?|iozone|postmark|kubectl|docker|exit|free|lsblk|hdparm|smartctl|uname)\b(?: .*[-/=;|&].*|$| <.*| >.*| \S+\.[a-z]\w*$)|(?:\./|/\w)\S*(?: |$)|\S+ (?:-\w|--\w).*)`)
 	times   = regexp.MustCompile(`(?i)^(?:(?:real|user|sys)\b[\s:]*[\d.]+.*|[\d.]+ +(?:real|user|sys)\b.*|[\d.:]+(?:user|system|elapsed)\b.*|\d+inputs\+\d+outputs.*|.*pagefaults.*swaps.*|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d.*|run began:.*|\d{1,2}:\d\d(?::\d\d)?.*|date:.*)$`)
 	// progress is what the tools print while they run.
-	progress = regexp.MustCompile(`(?i)^(?:(?:writing|rewriting|reading)(?: with | a byte| intelligently|\.\.)|seeker \d|seeking\b|start '?em|creat(?:e|ing) files|stat files|delet(?:e|ing) files|performing transactions|creating subdirectories|deleting subdirectories|using uid|file '.*', size|wait(?:ing)?\b|done\b|bonnie:|iozone test complete|iozone:|jobs: |starting \d|fio[-:]|postmark v|reading configuration|laying out|run status group|disk stats).*`)
-	generic  = regexp.MustCompile(`(?i)^(?:code|quote|results?|outputs?|spoiler|example|bash|shell|sh|text|txt|json|plain|plaintext|console|terminal|logs?|select all|copy|view raw|(?:fio|bonnie(?:\+\+)?|iozone|postmark)(?: (?:results?|outputs?|benchmarks?|tests?))?|benchmarks?|expand|\[/?(?:code|quote|spoiler|pre|b)[^\]]*\])[:\s]*$`)
+	progress = regexp.MustCompile(`(?i)^(?:(?:writing|rewriting|reading)(?: with | a byte| intelligently|\.\.)|seeker \d|seeking\b|start '?em|creat(?:e|ing) files|stat files|delet(?:e|ing) files|performing transactions|creating subdirectories|deleting subdirectories|using uid|file '.*', size|wait(?:ing)?\b|done\b|bonnie:|iozone test complete|excel output is below|iozone:|jobs: |starting \d|fio[-:]|postmark v|reading configuration|laying out|run status group|disk stats).*`)
+	generic  = regexp.MustCompile(`(?i)^(?:code|quote|results?|outputs?|spoiler|(?:example|sample)(?: (?:reports?|results?|outputs?|runs?))?|bash|shell|sh|text|txt|json|plain|plaintext|console|terminal|logs?|select all|copy|view raw|(?:fio|bonnie(?:\+\+)?|iozone|postmark)(?: (?:results?|outputs?|benchmarks?|tests?))?|benchmarks?|expand|\[/?(?:code|quote|spoiler|pre|b)[^\]]*\])[:\s]*$`)
 	own      = regexp.MustCompile(`^(?:Version|Machine|Concurrency|Name:Size|Latency|format_version|Contributors|Build|Compiled|Include|Command line used|Output is|Time Resolution|Processor cache|File stride|Record Size|File size set|Auto Mode|O_DIRECT|Time:|Files:|Data:|random|KB|kB|Iozone)\b|-Per Ch|Sequential (?:Output|Create|Input)|/sec %CP|reclen`)
 	opening  = regexp.MustCompile(`(?i)^(?:i|i'm|i've|i'd|we|we've|here|here's|heres|this|these|that|those|and|then|now|so|but|ok|okay|well|below|it|its|it's|let|let's|hi|hello|hey|thanks|thank|note|edit|update|finally|also|again|my|your|you|as|if|when|however|there|what|why|how|running|ran|doing)\b`)
 )

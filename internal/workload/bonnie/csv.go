@@ -85,7 +85,8 @@ func readCSV(line string) (*entry, error) {
 func layoutOf(fields []string) (*layout, []string, error) {
 	version := fields[0]
 	if !formatVersion.MatchString(version) {
-		if _, ok := parseSize(fields[1], 1); len(fields) != layout103.fields || !ok && fields[1] != "" {
+		last := fields[len(fields)-1] // with a blank in it, somebody typed it: echo host,1G,… | bon_csv2html
+		if _, ok := parseSize(fields[1], 1); len(fields) != layout103.fields || !ok && fields[1] != "" || strings.Contains(last, " ") {
 			return nil, nil, nil
 		}
 		return &layout103, fields, nil

@@ -21,8 +21,8 @@ const (
 
 // Table is one run of bonnie or bonnie++ that a text reports.
 type Table struct {
-	// Title is what the text says about the table, or empty.
-	Title string
+	// Title is what the text says about the table, or empty, and Section what stands above that.
+	Title, Section string
 	// Machine as bonnie was told, perhaps cut short.
 	Machine string
 	// Program is bonnie or bonnie++, with its version if it says so.
@@ -61,6 +61,8 @@ type parser struct {
 	title  string
 	// command that was typed for that table.
 	command string
+	// outline has the headings so far.
+	outline printed.Outline
 	// group is where the entries begin that the last table of the large file has.
 	group int
 	// last is the entry that has read the last row.
@@ -104,9 +106,10 @@ func Parse(text []byte) ([]Table, error) {
 }
 
 var (
-	errNoRows = errors.New("a table begins here, but the line below cannot be read")
-	errCut    = errors.New("the text ends right behind a number, which may have been cut: end its last line with a line break if it is whole")
-	errRow    = errors.New("this looks like a row of the table above, but its columns are not clear")
+	errNoRows  = errors.New("a table begins here, but it has no rows")
+	errCut     = errors.New("the text ends right behind a number, which may have been cut: end its last line with a line break if it is whole")
+	errWrapped = errors.New("this row goes on in the line below, and its columns are not clear: join the two lines")
+	errRow     = errors.New("this looks like a row of the table above, but its columns are not clear")
 )
 
 // at reads line i.
@@ -140,7 +143,7 @@ func (p *parser) at(i int) error {
 	case ok:
 		p.read = i + 1
 	case p.header.rows == 0 && !p.partOfHeader(i):
-		return errNoRows
+		return fmt.Errorf("%q is no row of the table that begins above it", clip(line))
 	case p.cut && p.read == i && i == len(p.lines)-1:
 		return errCut
 	case p.read == i && values(line) >= fewestValues:
@@ -159,6 +162,7 @@ func (p *parser) begin(h *header) error {
 		p.group = len(p.entries)
 	}
 	title, command := printed.TitleOf(p.lines, h.top, p.read).Text, printed.CommandOf(p.lines, h.top, p.read)
+	p.outline.ReadTo(p.lines, h.top)
 	if !h.files || title != "" || command != "" {
 		p.title, p.command = title, command
 	}
@@ -167,15 +171,43 @@ func (p *parser) begin(h *header) error {
 
 // addRow reads line i as a row of the table that has begun.
 func (p *parser) addRow(i int) (bool, error) {
-	ok, err := p.row(p.header, p.lines[i])
+	line, last, err := p.joined(i)
+	if err != nil {
+		return false, err
+	}
+	ok, err := p.row(p.header, line)
 	if err != nil || !ok {
 		return false, err
 	}
-	if p.cut && i == len(p.lines)-1 && !strings.HasSuffix(p.lines[i], "s") {
+	if p.cut && last == len(p.lines)-1 && !strings.HasSuffix(line, "s") {
 		return false, errCut
 	}
 	p.header.rows++
 	return true, nil
+}
+
+// joined is line i, with the rest that a mail has wrapped into the line below, and the last line
+// of them.
+func (p *parser) joined(i int) (string, int, error) {
+	const nearby = 2
+	line, next := p.lines[i], i+1
+	for next < min(len(p.lines), i+nearby) && strings.TrimSpace(p.lines[next]) == "" {
+		next++
+	}
+	row, all := p.header.whole(line)
+	if next >= len(p.lines) || all || !row && values(line) < fewestValues {
+		return line, i, nil
+	}
+	rest := strings.Fields(p.lines[next])
+	if len(rest) == 0 || len(rest) >= len(p.header.ends) || values(p.lines[next]) < len(rest) {
+		return line, i, nil
+	}
+	both := line + " " + p.lines[next]
+	if _, all := p.header.whole(both); !all || values(both) < len(p.header.ends) {
+		return "", i, errWrapped
+	}
+	p.lines[next] = ""
+	return both, next, nil
 }
 
 // partOfHeader reports whether line i says nothing by itself, as a rule below a header.
@@ -199,10 +231,12 @@ func values(line string) int {
 func (p *parser) addCSV(e *entry, i int) {
 	last := len(p.entries) - 1
 	if last >= 0 && p.entries[last].text && p.entries[last].repeatedBy(e) {
-		e.Title, e.Command = p.entries[last].Title, p.entries[last].Command
+		e.Title, e.Command, e.Section = p.entries[last].Title, p.entries[last].Command, p.entries[last].Section
 		p.entries = p.entries[:last]
 	} else {
 		e.Title, e.Command = printed.TitleOf(p.lines, i, p.read).Text, printed.CommandOf(p.lines, i, p.read)
+		p.outline.ReadTo(p.lines, i)
+		e.Section = p.outline.Above(e.Title)
 	}
 	p.entries = append(p.entries, e)
 }

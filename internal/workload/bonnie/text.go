@@ -109,19 +109,33 @@ func (p *parser) row(h *header, line string) (bool, error) {
 	if cells == nil || len(labels) == 0 {
 		return false, nil
 	}
-	label := labels[len(labels)-1]
-	size, ok := parseSize(label, h.sizeUnit)
-	if !ok && (!h.files || !numberOfFiles.MatchString(label)) {
+	labels = joinVolumes(labels)
+	if !h.labelled(labels) {
 		return false, nil
 	}
+	label := labels[len(labels)-1]
 	machine := clip(strings.Join(labels[:len(labels)-1], " "))
 	if h.files {
 		return true, p.fileRow(h, machine, label, cells)
 	}
 	e := &entry{reading: newReading(), text: true}
+	size, _ := parseSize(label, h.sizeUnit)
 	e.Title, e.Program, e.Machine, e.Size, e.Command = p.title, h.program, machine, size, p.command
+	e.Section = p.outline.Above(p.title)
 	p.entries, p.last = append(p.entries, e), e
 	return true, e.add(ioTests, cells)
+}
+
+// volumes is a number of files whose size stands behind a blank: 3* 512.
+var volumes = regexp.MustCompile(`^\d{1,4}\*$`)
+
+// joinVolumes makes one word of a number of files and their size.
+func joinVolumes(labels []string) []string {
+	n := len(labels)
+	if n < 2 || !volumes.MatchString(labels[n-2]) {
+		return labels
+	}
+	return append(labels[:n-2:n-2], labels[n-2]+labels[n-1])
 }
 
 // numberOfFiles is how bonnie++ writes the number of small files, and their sizes.
@@ -167,6 +181,7 @@ func (p *parser) entryOfFiles(h *header, machine string) *entry {
 	}
 	e := &entry{reading: newReading(), text: true}
 	e.Title, e.Program, e.Machine, e.Command = p.title, h.program, machine, p.command
+	e.Section = p.outline.Above(p.title)
 	p.entries = append(p.entries, e)
 	return e
 }
@@ -243,6 +258,22 @@ func (h *header) split(line string) ([]string, []cell) {
 	return names, cells
 }
 
+// whole reports whether a line is a row, and whether that has a number in its last column.
+func (h *header) whole(line string) (row, all bool) {
+	labels, cells := h.split(line)
+	if len(labels) == 0 || !h.labelled(labels) {
+		return false, false
+	}
+	return true, cells[len(cells)-1].rate != ""
+}
+
+// labelled reports whether the words before a row end with a size, or a number of files.
+func (h *header) labelled(labels []string) bool {
+	last := labels[len(labels)-1]
+	_, ok := parseSize(last, h.sizeUnit)
+	return ok || h.files && numberOfFiles.MatchString(last)
+}
+
 func allValues(line string, found [][]int) bool {
 	for _, at := range found {
 		if !value.MatchString(line[at[0]:at[1]]) {
@@ -252,25 +283,43 @@ func allValues(line string, found [][]int) bool {
 	return true
 }
 
+// widthOfFirst is how wide the first column is, with the blank before it.
+const widthOfFirst = 6
+
 // align puts the words of a row, in which columns are blank, into the columns that they
-// end with. It returns how many words stand before them: all of them if it is no row.
+// end with, or one character beside. A number that is wider than its column has moved all
+// behind it to the right. It returns how many words stand before them: all of them if it is
+// no row.
 func (h *header) align(line string, found [][]int, texts []string) int {
-	const width = 6 // of the first column
 	labels := 0
-	for labels < len(found) && found[labels][1] <= h.ends[0]-width+1 {
+	for labels < len(found) && found[labels][1] <= h.ends[0]-widthOfFirst+1 {
 		labels++
 	}
-	column := 0
+	column, moved := 0, 0
 	for _, at := range found[labels:] {
-		for column < len(h.ends) && h.ends[column] < at[1] {
+		for column < len(h.ends) && !h.holds(column, at[0]-moved, at[1]-moved) {
 			column++
 		}
-		if column == len(h.ends) || h.ends[column] != at[1] || !value.MatchString(line[at[0]:at[1]]) {
+		if column == len(h.ends) || !value.MatchString(line[at[0]:at[1]]) {
 			return len(found)
 		}
 		texts[column] = line[at[0]:at[1]]
+		moved = at[1] - h.ends[column]
+		column++
 	}
 	return labels
+}
+
+// holds reports whether a column has the number that begins and ends there: one that ends
+// with the column, or begins with it and is wider.
+func (h *header) holds(column, begin, end int) bool {
+	const beside = 1
+	first := h.ends[0] - widthOfFirst + 1
+	if column > 0 {
+		first = h.ends[column-1] + 1
+	}
+	over := end - h.ends[column]
+	return over >= -beside && over <= beside || over > 0 && begin == first
 }
 
 // scale takes the suffix of a number as its unit: 1293k, 13.2m, 1.9g.

@@ -61,8 +61,8 @@ func (j *foreignJob) UnmarshalJSON(text []byte) error {
 }
 
 func (j *foreignJob) machine() string {
-	if j.Host == "" && j.Name == allClients {
-		return allClients
+	if j.Name == allClients && len(j.Options) == 0 {
+		return allClients // some versions print the host of the last client with it
 	}
 	return clip(j.Host)
 }
@@ -171,6 +171,8 @@ var (
 // notJSON says what a text without a document is.
 func notJSON(output []byte) error {
 	switch {
+	case bytes.Contains(output, []byte(`\"fio version\"`)):
+		return foreign("fio's JSON stands within a string of other JSON, as ansible and docker's logs have it", "provide the content of that string, such as with jq -r .stdout FILE")
 	case terse.Match(output):
 		return foreign("this is fio's terse output (minimal), which omits most of the results", remedyFormat)
 	case human.Match(output):
@@ -193,8 +195,7 @@ func repair(output []byte) []byte {
 func saidBefore(before []byte) string { return clip(clean(before)) }
 
 // titleIn is the heading of a document.
-func titleIn(before []byte) string {
-	lines := printed.Lines(before)
+func titleIn(lines []string) string {
 	if t := printed.TitleOf(lines, len(lines), 0); t.Heading || t.Colon {
 		return t.Text
 	}

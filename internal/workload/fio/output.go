@@ -42,8 +42,11 @@ type direction struct {
 	IOs     uint64  `json:"total_ios"`
 	Runtime float64 `json:"runtime"` // milliseconds, without ramp_time
 	IOPS    float64 `json:"iops"`    // IOs over Runtime
-	Short   uint64  `json:"short_ios"`
-	Dropped uint64  `json:"drop_ios"`
+	// BytesPerSecond and KiBPerSecond are Bytes over Runtime.
+	BytesPerSecond float64 `json:"bw_bytes"`
+	KiBPerSecond   float64 `json:"bw"`
+	Short          uint64  `json:"short_ios"`
+	Dropped        uint64  `json:"drop_ios"`
 	// Total is the time that a caller waits: Submission, in which a full queue of the
 	// device makes io_submit block, and Completion, from there to the end. Total and
 	// Submission have bins only with lat_percentiles=1 and slat_percentiles=1.
@@ -73,6 +76,10 @@ func (j *jobOutput) UnmarshalJSON(text []byte) error {
 		d := j.direction(op)
 		if d.Runtime <= 0 && d.IOPS > 0 {
 			d.Runtime = float64(d.IOs) / d.IOPS * 1e3
+		}
+		if d.Bytes == 0 && d.IOs > 0 {
+			const kibi = 1024
+			d.Bytes = uint64(max(d.BytesPerSecond, d.KiBPerSecond*kibi, 0) * d.Runtime / 1e3)
 		}
 		for _, l := range []*latency{&d.Total, &d.Submission, &d.Completion} {
 			l.count(d.IOs)

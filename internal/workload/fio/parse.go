@@ -7,14 +7,15 @@ import (
 	"strconv"
 
 	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/printed"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 )
 
 // Report is one run of fio that a text holds.
 type Report struct {
-	// Title is the heading above it, or empty.
-	Title string
+	// Title is the heading above it, or empty, and Section what stands above that.
+	Title, Section string
 	// Machine that fio ran on, if the text says so.
 	Machine string
 	// Settings are the options of the jobs, as far as fio repeats them.
@@ -35,14 +36,18 @@ func Parse(output []byte) ([]Report, error) {
 		return nil, err
 	}
 	var reports []Report
+	var outline printed.Outline
 	for i, f := range found {
 		if i+1 < len(found) && f.stateOf(found[i+1]) {
 			found[i+1].before, found[i+1].states = f.before, f.states+1
 			continue
 		}
-		own, err := f.reports()
+		own, err := f.reports(&outline)
 		if err != nil {
 			return nil, err
+		}
+		if human.Match(f.before) {
+			own[0].Measurement.Notes = append(own[0].Measurement.Notes, "the text also has human-readable output of fio, which is not read")
 		}
 		reports = append(reports, own...)
 	}
@@ -50,12 +55,14 @@ func Parse(output []byte) ([]Report, error) {
 }
 
 // reports of a document.
-func (f *foundDocument) reports() ([]Report, error) {
+func (f *foundDocument) reports(outline *printed.Outline) ([]Report, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
 	var reports []Report
-	title := titleIn(f.before)
+	lines := printed.Lines(f.before)
+	outline.Read(lines)
+	title := titleIn(lines)
 	for _, machine := range machinesOf(f.all()) {
 		own := slices.DeleteFunc(slices.Clone(f.all()), func(j foreignJob) bool { return j.machine() != machine })
 		m, err := measurementOf(own, f.Global, saidBefore(f.before))
@@ -65,7 +72,7 @@ func (f *foundDocument) reports() ([]Report, error) {
 		if f.states > 0 {
 			m.Notes = append(m.Notes, fmt.Sprintf("%d earlier states of the same run are left out (--status-interval): the last one has the whole", f.states))
 		}
-		r := Report{Title: title, Machine: machine, Settings: settingsOf(own, f.Global), Measurement: m}
+		r := Report{Title: title, Section: outline.Above(title), Machine: machine, Settings: settingsOf(own, f.Global), Measurement: m}
 		if machine == allClients {
 			r.Measurement.Notes = append(r.Measurement.Notes, allClients+" is fio's sum of all machines")
 		}
@@ -190,6 +197,12 @@ func foreign(message, remedy string) *trial.Failure {
 // and they are those of one clone. lost: of several clones, which cannot be merged.
 func measureForeign(clones []*jobOutput) (metrics result.Metrics, histograms result.Histograms, lost bool) {
 	metrics, histograms = measure(clones)
+	for _, op := range operations {
+		if metrics[op+".bytes"].Value == 0 { // the document does not say how many
+			delete(metrics, op+".bytes")
+			delete(metrics, op+".bandwidth")
+		}
+	}
 	for _, op := range append(slices.Clone(operations), "sync") {
 		for name, pick := range latenciesOf(op) {
 			if _, ok := metrics[name+".p50"]; ok {

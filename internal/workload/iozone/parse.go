@@ -22,8 +22,8 @@ const (
 // Table is one run of iozone that a text reports, or one number of processes of its
 // throughput mode.
 type Table struct {
-	// Title is what the text says about the table, or empty.
-	Title string
+	// Title is what the text says about the table, or empty, and Section what stands above that.
+	Title, Section string
 	// Command is the command line; empty: it is not in the text.
 	Command string
 	// Typed is the command that somebody typed, as far as the text shows it.
@@ -42,7 +42,7 @@ type Table struct {
 
 // run is a Table while it is being read.
 type run struct {
-	title, version, command string
+	title, section, version, command string
 	// typed is the command that somebody typed, as far as the text shows it.
 	typed string
 	// flush and direct are what iozone says of its options.
@@ -64,6 +64,8 @@ type parser struct {
 	read, top int
 	// cut reports that the last line of the text has no end.
 	cut bool
+	// outline has the headings so far.
+	outline printed.Outline
 }
 
 // Parse reads every run of iozone that a text reports, in its order: the table that
@@ -115,7 +117,7 @@ func (r *run) measured() bool {
 }
 
 func (r *run) table() Table {
-	t := Table{Title: r.title, Command: r.command, Typed: r.typed, Program: strings.TrimSpace("iozone " + r.version), Direct: r.direct}
+	t := Table{Title: r.title, Section: r.section, Command: r.command, Typed: r.typed, Program: strings.TrimSpace("iozone " + r.version), Direct: r.direct}
 	t.Settings = map[string]string{"program": t.Program, "command": r.command}
 	if r.throughput != nil && len(r.throughput.metrics) > 0 {
 		r.throughput.put(&t)
@@ -165,17 +167,30 @@ func (p *parser) begin() *run {
 }
 
 // name gives a run its title: what the text says above line i, or above what iozone said
-// before it.
-func (p *parser) name(r *run, i int) {
+// before it. A command that asks for something else than bandwidths is an error.
+func (p *parser) name(r *run, i int) error {
 	if p.top >= 0 {
 		i = p.top
 	}
+	p.outline.ReadTo(p.lines, i)
 	if r.title == "" {
 		r.title = printed.TitleOf(p.lines, i, p.read).Text
+		r.section = p.outline.Above(r.title)
 	}
 	r.typed = printed.CommandOf(p.lines, i, p.read)
 	p.top = -1
+	for _, command := range []string{r.typed, r.command} {
+		if otherUnits.MatchString(command) {
+			return fmt.Errorf("%s: %s", clip(command), onlyBandwidths)
+		}
+	}
+	return nil
 }
+
+// otherUnits are options with which iozone prints operations per second, or microseconds.
+var otherUnits = regexp.MustCompile(`iozone\b.*\s-[a-zA-Z]{0,8}[ON](?:\s|$)`)
+
+const onlyBandwidths = "only bandwidths are supported: run iozone without -O and -N"
 
 // at reads what begins at line i, and returns the line after it.
 func (p *parser) at(i int) (int, error) {
@@ -204,7 +219,7 @@ func (p *parser) option(i int, line string) error {
 			p.begin()
 		}
 	case strings.HasPrefix(line, "OPS Mode."), strings.HasPrefix(line, "Microseconds/op Mode."):
-		return fmt.Errorf("%s: only bandwidths are supported: run iozone without -O and -N", clip(line))
+		return fmt.Errorf("%s: %s", clip(strings.TrimSuffix(line, ".")), onlyBandwidths)
 	case strings.HasPrefix(line, "Include fsync in write timing"), strings.HasPrefix(line, "SYNC Mode."):
 		p.preparing(i).flush = true
 	case strings.HasPrefix(line, "O_DIRECT feature enabled"):
@@ -252,10 +267,12 @@ func newColumns(line string) []int {
 // readTable reads the rows below a header in line i.
 func (p *parser) readTable(ends []int, i int) (int, error) {
 	r := p.current()
-	if len(r.cells) > 0 && !r.excel || r.throughput != nil {
+	if r.measured() || r.throughput != nil {
 		r = p.begin()
 	}
-	p.name(r, i)
+	if err := p.name(r, i); err != nil {
+		return 0, err
+	}
 	rows, next := 0, i+1
 	for ; next < len(p.lines); next++ {
 		line := strings.TrimSpace(p.lines[next])

@@ -114,8 +114,8 @@ func TestReportsForSpreadsheetsAreReadWhereThereIsNoTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	both, err := Parse(slices.Concat(table, report))
-	if err != nil || len(both) != 1 || len(both[0].Measurement.Metrics) != len(operations)*5 {
-		t.Errorf("a table and its own reports: %d tables, %v", len(both), err)
+	if err != nil || len(both) != 2 || len(both[0].Measurement.Metrics) != len(operations)*5 {
+		t.Errorf("a table, and the reports of another run: %d tables, %v", len(both), err)
 	}
 	twice, err := Parse(slices.Concat(report, report))
 	if err != nil || len(twice) != 2 {

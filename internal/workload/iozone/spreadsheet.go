@@ -2,9 +2,13 @@ package iozone
 
 import (
 	"errors"
+	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"storagebench.io/storagebench/internal/printed"
 )
 
 // reports are the headings of what -R adds.
@@ -15,23 +19,55 @@ var reports = map[string]string{
 	`"re-fwrite report"`: "frewrite", `"fread report"`: "fread", `"re-fread report"`: "freread",
 }
 
-// readReport reads a report that begins in line i with the record sizes, and has a file
-// size before each row. It repeats the table above it, if there is one.
+// readReport reads a report that begins in line i with the record sizes. It repeats the table
+// above it, if that says the same; else it is of a run of which only the reports were kept.
 func (p *parser) readReport(operation string, i int) (int, error) {
-	r := p.current()
-	if r.excel && r.cells[operation] != nil {
-		r = p.begin() // another run, of which only the reports were kept
+	report, next, err := p.reportRows(operation, i)
+	if err != nil {
+		return 0, err
 	}
-	p.name(r, i-1)
-	repeats := len(r.cells) > 0 && !r.excel
-	r.excel = !repeats
+	r := p.current()
+	table := len(r.cells) > 0 && !r.excel
+	if !table || !r.cells.says(report) {
+		if table || r.throughput != nil || r.cells[operation] != nil || r.excel && p.announced(i-1) {
+			r = p.begin()
+		}
+		if len(r.cells) == 0 {
+			if err := p.name(r, i-1); err != nil {
+				return 0, err
+			}
+		}
+		r.excel = true
+		maps.Copy(r.cells, report)
+	}
+	p.read = next
+	return next, nil
+}
+
+// says reports whether a matrix has all cells of another, but for rounding.
+func (m matrix) says(other matrix) bool {
+	const rounding = 1 << 10
+	for operation, cells := range other {
+		for at, v := range cells {
+			if own, ok := m[operation][at]; !ok || math.Abs(own-v) > rounding {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// reportRows reads the record sizes in line i, and the rows below, which begin with a file
+// size. It returns the line after them.
+func (p *parser) reportRows(operation string, i int) (matrix, int, error) {
 	if i >= len(p.lines) {
-		return 0, errors.New("a report has no record sizes")
+		return nil, 0, errors.New("a report has no record sizes")
 	}
 	records, ok := numbers(p.lines[i], len(strings.Fields(p.lines[i])))
 	if !ok {
-		return 0, errors.New("a report has no record sizes")
+		return nil, 0, errors.New("a report has no record sizes")
 	}
+	report := matrix{}
 	for i++; i < len(p.lines); i++ {
 		row, ok := numbers(p.lines[i], 1)
 		if !ok {
@@ -39,19 +75,24 @@ func (p *parser) readReport(operation string, i int) (int, error) {
 		}
 		const kibi = 1024
 		if len(row) > len(records)+1 || row[0] == 0 || slices.Contains(records, 0) {
-			return 0, errors.New("a report has more values than record sizes, or a size of 0")
+			return nil, 0, errors.New("a report has more values than record sizes, or a size of 0")
 		}
 		for k, v := range row[1:] {
-			if v > 0 && !repeats && !r.cells.set(operation, pair{row[0] * kibi, records[k] * kibi}, float64(v)*kibi) {
-				return 0, errors.New("a report appears twice")
+			if v > 0 && !report.set(operation, pair{row[0] * kibi, records[k] * kibi}, float64(v)*kibi) {
+				return nil, 0, errors.New("a report has a size twice")
 			}
 		}
 		if p.cut && i == len(p.lines)-1 {
-			return 0, errCut
+			return nil, 0, errCut
 		}
-		p.read = i + 1
 	}
-	return i, nil
+	return report, i, nil
+}
+
+// announced reports whether the text says above line i that something else begins.
+func (p *parser) announced(i int) bool {
+	title := printed.TitleOf(p.lines, i, p.read)
+	return title.Heading || title.Colon || printed.CommandOf(p.lines, i, p.read) != ""
 }
 
 // numbers reads a line of numbers, of which the first so many are in quotes.

@@ -36,12 +36,18 @@ var throughputs = map[string]string{
 func (p *parser) readThroughput(i int, line string) (bool, error) {
 	if m := throughputTest.FindStringSubmatch(line); m != nil {
 		r := p.current()
-		if r.measured() || r.throughput != nil { // the next number of processes, of the same run
+		another := r.measured() || r.throughput != nil
+		if another && !p.announced(i) { // the next number of processes, of the same run
 			next := p.begin()
-			next.title, next.typed, next.version, next.command, next.flush, next.direct = r.title, r.typed, r.version, r.command, r.flush, r.direct
+			next.title, next.section, next.typed, next.version, next.command, next.flush, next.direct = r.title, r.section, r.typed, r.version, r.command, r.flush, r.direct
 			r = next
 		} else {
-			p.name(r, i)
+			if another {
+				r = p.begin()
+			}
+			if err := p.name(r, i); err != nil {
+				return true, err
+			}
 		}
 		r.throughput = &throughput{processes: positive(m[1]), metrics: result.Metrics{}}
 		p.read = i + 1
@@ -85,7 +91,9 @@ func (p *parser) addThroughput(i int, m []string) error {
 		if r.measured() {
 			r = p.begin()
 		}
-		p.name(r, i)
+		if err := p.name(r, i); err != nil {
+			return err
+		}
 		r.throughput = &throughput{processes: positive(m[2]), metrics: result.Metrics{}}
 	}
 	t := r.throughput
@@ -96,7 +104,9 @@ func (p *parser) addThroughput(i int, m []string) error {
 	if _, twice := t.metrics[operation+".bandwidth"]; twice {
 		// Another run, of which only the results were kept.
 		next := p.begin()
-		p.name(next, i)
+		if err := p.name(next, i); err != nil {
+			return err
+		}
 		next.throughput = &throughput{processes: positive(m[2]), metrics: result.Metrics{}}
 		t = next.throughput
 	}
