@@ -293,7 +293,7 @@ func (p *postmarkParser) report(i int) (int, error) {
 		name = strings.TrimSpace(title.Text + " " + name)
 	}
 	p.outline.ReadTo(p.lines, top)
-	t := table{name: name, section: p.outline.Above(title.Text), titled: name != "", settings: settings, typed: printed.CommandOf(p.lines, top, p.read), measurement: result.Measurement{Metrics: r.metrics, Notes: r.notes}}
+	t := table{name: name, section: p.outline.Above(title), titled: name != "", settings: settings, typed: printed.CommandOf(p.lines, top, p.read), measurement: result.Measurement{Metrics: r.metrics, Notes: r.notes}}
 	for _, op := range []string{"transactions", "create", "read", "append", "delete"} {
 		if _, ok := r.metrics[op+".rate"]; ok {
 			t.measurement.Operations = append(t.measurement.Operations, op)

@@ -122,7 +122,9 @@ func ranked(tag string) string {
 var (
 	// softBreaks end the lines of a mail that is encoded as quoted-printable.
 	softBreaks = regexp.MustCompile(`[^=\n]=\r?\n`)
-	encoded    = regexp.MustCompile(`=(?:20|3D|09)|(?i:content-transfer-encoding: quoted-printable)`)
+	// fullLines are as long as that encoding has them at most, or nearly so.
+	fullLines = regexp.MustCompile(`(?m)^[^\n]{73,75}=\r?$`)
+	encoded   = regexp.MustCompile(`=(?:20|3D|09)|(?i:content-transfer-encoding: quoted-printable)`)
 	// boards are the marks that forums write with, and boardHeading a line that is all bold.
 	boards       = regexp.MustCompile(`(?i)\[/?(?:b|i|u|code|quote|size|color|font|pre|spoiler)(?:=[^\]\n]{0,60})?\]`)
 	boardHeading = regexp.MustCompile(`(?im)^[ \t]*\[(?:b|size=[^\]\n]{0,60})\]([a-z][^\[\n]{0,120})\[/(?:b|size)\]:?[ \t]*$`)
@@ -132,7 +134,7 @@ var (
 // so stays as it is.
 func unquoted(s string) string {
 	const few = 2
-	if !encoded.MatchString(s) || len(softBreaks.FindAllStringIndex(s, few)) < few {
+	if len(softBreaks.FindAllStringIndex(s, few)) < few || !encoded.MatchString(s) && len(fullLines.FindAllStringIndex(s, few)) < few {
 		return s
 	}
 	out, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(s)))

@@ -43,12 +43,12 @@ func (o *Outline) read(line string) {
 // counted is a heading that only counts repeats.
 var counted = regexp.MustCompile(`(?i)^(?:run|test|trial|repeat|iteration|round|attempt|pass|try)\s*#?\d{1,4}$`)
 
-// Above returns the headings that stand above what has this title, without those that only
-// count.
-func (o *Outline) Above(title string) string {
+// Above returns the headings that stand above a title, and a short line there, without those
+// that only count.
+func (o *Outline) Above(title Title) string {
 	var above []string
-	for _, text := range o.path {
-		if text != "" && text != title && !counted.MatchString(text) {
+	for _, text := range append(o.path[:len(o.path):len(o.path)], title.over) {
+		if text != "" && text != title.Text && !counted.MatchString(text) {
 			above = append(above, text)
 		}
 	}

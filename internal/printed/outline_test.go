@@ -8,7 +8,7 @@ func TestAnOutlineHasTheHeadingsAboveATitle(t *testing.T) {
 	for line, want := range map[int]string{6: "Lab / Rack seven", 12: "Lab / Rack nine", 18: "Lab"} {
 		o = Outline{}
 		o.ReadTo(lines, line)
-		if got := o.Above("Reads"); got != want {
+		if got := o.Above(Title{Text: "Reads", Heading: true}); got != want {
 			t.Errorf("line %d: %q, want %q", line, got, want)
 		}
 	}

@@ -13,6 +13,8 @@ type Title struct {
 	Heading bool
 	// Colon reports that it ends with a colon, and so announces what follows.
 	Colon bool
+	// over is the short line above one that is no heading.
+	over string
 }
 
 const (
@@ -24,16 +26,18 @@ const (
 // line floor on, or a short line of its own. Empty: there is none.
 func TitleOf(lines []string, i, floor int) Title {
 	i = min(i, len(lines))
-	own := shortLine(lines, i, floor)
+	own, at := shortLine(lines, i, floor)
+	over, _ := shortLine(lines, at, floor)
+	over = trimmed(over)
 	if strings.HasSuffix(own, ":") || strings.HasSuffix(own, "：") {
-		return Title{Text: trimmed(own), Colon: true}
+		return Title{Text: trimmed(own), Colon: true, over: over}
 	}
 	for k := i - 1; k >= max(floor, 0); k-- {
 		if text, ok := headingIn(lines, k, floor); ok {
 			return Title{Text: text, Heading: true}
 		}
 	}
-	return Title{Text: trimmed(own)}
+	return Title{Text: trimmed(own), over: over}
 }
 
 var typed = regexp.MustCompile(`(?:^|[\s/$#%>])(?:fio|bonnie(?:\+\+)?|iozone|postmark)[\s<].*[-<].*$`)
@@ -50,26 +54,27 @@ func CommandOf(lines []string, i, floor int) string {
 	return ""
 }
 
-// shortLine is the nearest line above line i, if it is short and no part of a paragraph.
-func shortLine(lines []string, i, floor int) string {
+// shortLine is the nearest line above line i, and its place, if it is short and no part of a
+// paragraph.
+func shortLine(lines []string, i, floor int) (string, int) {
 	for k := i - 1; k >= max(floor, 0); k-- {
 		line := strings.TrimSpace(lines[k])
 		if noise(line) || noise(markdown.ReplaceAllString(line, "$1")) {
 			continue
 		}
 		if _, ok := headingIn(lines, k, floor); ok {
-			return ""
+			return "", k
 		}
 		above := ""
 		if k > floor {
 			above = strings.TrimSpace(lines[k-1])
 		}
 		if sentence(line) || !noise(above) || prompt.MatchString(above) || command.MatchString(above) {
-			return "" // a paragraph, or what a command printed
+			return "", k // a paragraph, or what a command printed
 		}
-		return line
+		return line, k
 	}
-	return ""
+	return "", floor
 }
 
 var (
@@ -124,9 +129,11 @@ var (
 	times   = regexp.MustCompile(`(?i)^(?:(?:real|user|sys)\b[\s:]*[\d.]+.*|[\d.]+ +(?:real|user|sys)\b.*|[\d.:]+(?:user|system|elapsed)\b.*|\d+inputs\+\d+outputs.*|.*pagefaults.*swaps.*|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d.*|run began:.*|\d{1,2}:\d\d(?::\d\d)?.*|date:.*)$`)
 	// progress is what the tools print while they run.
 	progress = regexp.MustCompile(`(?i)^(?:(?:writing|rewriting|reading)(?: with | a byte| intelligently|\.\.)|seeker \d|seeking\b|start '?em|creat(?:e|ing) files|stat files|delet(?:e|ing) files|performing transactions|creating subdirectories|deleting subdirectories|using uid|file '.*', size|wait(?:ing)?\b|done\b|bonnie:|iozone test complete|excel output is below|iozone:|jobs: |starting \d|fio[-:]|postmark v|reading configuration|laying out|run status group|disk stats).*`)
-	generic  = regexp.MustCompile(`(?i)^(?:code|quote|results?|outputs?|spoiler|(?:example|sample)(?: (?:reports?|results?|outputs?|runs?))?|bash|shell|sh|text|txt|json|plain|plaintext|console|terminal|logs?|select all|copy|view raw|(?:fio|bonnie(?:\+\+)?|iozone|postmark)(?: (?:results?|outputs?|benchmarks?|tests?))?|benchmarks?|expand|\[/?(?:code|quote|spoiler|pre|b)[^\]]*\])[:\s]*$`)
-	own      = regexp.MustCompile(`^(?:Version|Machine|Concurrency|Name:Size|Latency|format_version|Contributors|Build|Compiled|Include|Command line used|Output is|Time Resolution|Processor cache|File stride|Record Size|File size set|Auto Mode|O_DIRECT|Time:|Files:|Data:|random|KB|kB|Iozone)\b|-Per Ch|Sequential (?:Output|Create|Input)|/sec %CP|reclen`)
-	opening  = regexp.MustCompile(`(?i)^(?:i|i'm|i've|i'd|we|we've|here|here's|heres|this|these|that|those|and|then|now|so|but|ok|okay|well|below|it|its|it's|let|let's|hi|hello|hey|thanks|thank|note|edit|update|finally|also|again|my|your|you|as|if|when|however|there|what|why|how|running|ran|doing)\b`)
+	// posts head what somebody writes to a forum.
+	posts   = regexp.MustCompile(`(?i)^(?:post(?:ed)?|comment|reply|answer|message) (?:by|from|#\d)`)
+	generic = regexp.MustCompile(`(?i)^(?:code|quote|results?|outputs?|spoiler|(?:example|sample)(?: (?:reports?|results?|outputs?|runs?))?|bash|shell|sh|text|txt|json|plain|plaintext|console|terminal|logs?|select all|copy|view raw|(?:fio|bonnie(?:\+\+)?|iozone|postmark)(?: (?:results?|outputs?|benchmarks?|tests?))?|benchmarks?|expand|\[/?(?:code|quote|spoiler|pre|b)[^\]]*\])[:\s]*$`)
+	own     = regexp.MustCompile(`^(?:Version|Machine|Concurrency|Name:Size|Latency|format_version|Contributors|Build|Compiled|Include|Command line used|Output is|Time Resolution|Processor cache|File stride|Record Size|File size set|Auto Mode|O_DIRECT|Time:|Files:|Data:|random|KB|kB|Iozone)\b|-Per Ch|Sequential (?:Output|Create|Input)|/sec %CP|reclen`)
+	opening = regexp.MustCompile(`(?i)^(?:i|i'm|i've|i'd|we|we've|here|here's|heres|this|these|that|those|and|then|now|so|but|ok|okay|well|below|it|its|it's|let|let's|hi|hello|hey|thanks|thank|note|edit|update|finally|also|again|my|your|you|as|if|when|however|there|what|why|how|running|ran|doing)\b`)
 )
 
 // attribution stands above what somebody quotes.
@@ -156,7 +163,7 @@ func noise(line string) bool {
 	if strings.HasPrefix(line, "{") || strings.HasPrefix(line, "}") || strings.HasPrefix(line, `"`) && strings.Contains(line, `" :`) || strings.Count(line, ",") >= 10 {
 		return true
 	}
-	for _, pattern := range []*regexp.Regexp{prompt, command, times, progress, generic, own} {
+	for _, pattern := range []*regexp.Regexp{prompt, command, times, progress, posts, generic, own} {
 		if pattern.MatchString(line) {
 			return true
 		}

@@ -66,7 +66,7 @@ func readCSV(line string) (*entry, error) {
 	if f := fields[l.files-1]; f != "" && l.latency == 0 {
 		e.Files = clip(f)
 	} else if l.latency > 0 {
-		e.Files = clip(fields[l.files-5])
+		e.Files = clip(smallFiles(fields[l.files-5 : l.files]))
 	}
 	if err := e.add(ioTests, l.cells(fields, l.io, l.latency, kibi)); err != nil {
 		return nil, err
@@ -79,6 +79,18 @@ func readCSV(line string) (*entry, error) {
 		return nil, err
 	}
 	return e, nil
+}
+
+// smallFiles writes the number of small files, their sizes and directories as tables do:
+// 16, 60:32:32, 20:900:90/4.
+func smallFiles(fields []string) string {
+	text := fields[0]
+	for i, mark := range []string{":", ":", "/"} {
+		if field := fields[i+1]; field != "" {
+			text += mark + field
+		}
+	}
+	return text
 }
 
 // layoutOf finds the layout of a line. Nil without an error: it is no line of bonnie++.

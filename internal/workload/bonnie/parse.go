@@ -57,8 +57,8 @@ type parser struct {
 	// read is the first line that belongs to nothing yet.
 	read int
 	// header of the table that rows belong to, and the title of that table; nil: none.
-	header *header
-	title  string
+	header         *header
+	title, section string
 	// command that was typed for that table.
 	command string
 	// outline has the headings so far.
@@ -161,10 +161,10 @@ func (p *parser) begin(h *header) error {
 	if !h.files {
 		p.group = len(p.entries)
 	}
-	title, command := printed.TitleOf(p.lines, h.top, p.read).Text, printed.CommandOf(p.lines, h.top, p.read)
+	title, command := printed.TitleOf(p.lines, h.top, p.read), printed.CommandOf(p.lines, h.top, p.read)
 	p.outline.ReadTo(p.lines, h.top)
-	if !h.files || title != "" || command != "" {
-		p.title, p.command = title, command
+	if !h.files || title.Text != "" || command != "" {
+		p.title, p.section, p.command = title.Text, p.outline.Above(title), command
 	}
 	return nil
 }
@@ -234,9 +234,9 @@ func (p *parser) addCSV(e *entry, i int) {
 		e.Title, e.Command, e.Section = p.entries[last].Title, p.entries[last].Command, p.entries[last].Section
 		p.entries = p.entries[:last]
 	} else {
-		e.Title, e.Command = printed.TitleOf(p.lines, i, p.read).Text, printed.CommandOf(p.lines, i, p.read)
+		title := printed.TitleOf(p.lines, i, p.read)
 		p.outline.ReadTo(p.lines, i)
-		e.Section = p.outline.Above(e.Title)
+		e.Title, e.Section, e.Command = title.Text, p.outline.Above(title), printed.CommandOf(p.lines, i, p.read)
 	}
 	p.entries = append(p.entries, e)
 }

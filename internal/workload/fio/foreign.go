@@ -195,11 +195,11 @@ func repair(output []byte) []byte {
 func saidBefore(before []byte) string { return clip(clean(before)) }
 
 // titleIn is the heading of a document.
-func titleIn(lines []string) string {
+func titleIn(lines []string) printed.Title {
 	if t := printed.TitleOf(lines, len(lines), 0); t.Heading || t.Colon {
-		return t.Text
+		return t
 	}
-	return ""
+	return printed.Title{}
 }
 
 // stateOf reports whether a document is an earlier state of the same run: --status-interval

@@ -72,7 +72,7 @@ func (f *foundDocument) reports(outline *printed.Outline) ([]Report, error) {
 		if f.states > 0 {
 			m.Notes = append(m.Notes, fmt.Sprintf("%d earlier states of the same run are left out (--status-interval): the last one has the whole", f.states))
 		}
-		r := Report{Title: title, Section: outline.Above(title), Machine: machine, Settings: settingsOf(own, f.Global), Measurement: m}
+		r := Report{Title: title.Text, Section: outline.Above(title), Machine: machine, Settings: settingsOf(own, f.Global), Measurement: m}
 		if machine == allClients {
 			r.Measurement.Notes = append(r.Measurement.Notes, allClients+" is fio's sum of all machines")
 		}

@@ -174,8 +174,8 @@ func (p *parser) name(r *run, i int) error {
 	}
 	p.outline.ReadTo(p.lines, i)
 	if r.title == "" {
-		r.title = printed.TitleOf(p.lines, i, p.read).Text
-		r.section = p.outline.Above(r.title)
+		title := printed.TitleOf(p.lines, i, p.read)
+		r.title, r.section = title.Text, p.outline.Above(title)
 	}
 	r.typed = printed.CommandOf(p.lines, i, p.read)
 	p.top = -1
