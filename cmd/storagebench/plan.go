@@ -253,7 +253,11 @@ func outline(ctx context.Context, f planFlags) (*planDocument, error) {
 			if room, ok := laid[w.Files]; ok && w.Files != "" {
 				at.Room, shared = room, true
 			}
-			o, err := registry.Outline(w, at)
+			most, err := atMost(w)
+			if err != nil {
+				return nil, err
+			}
+			o, err := registry.Outline(most, at)
 			if err != nil {
 				return nil, fmt.Errorf("plan: workload %s on target %s: %w", w.Name, target.Name, err)
 			}
@@ -275,6 +279,14 @@ func outline(ctx context.Context, f planFlags) (*planDocument, error) {
 	}
 	d.total(len(p.Workers)/len(p.Targets), b.Spec.Timeout.Duration)
 	return d, nil
+}
+
+// atMost is the workload with most to do: a search's, in the probe of the highest rate.
+func atMost(w trial.Workload) (trial.Workload, error) {
+	if w.Knee == nil {
+		return w, nil
+	}
+	return w.At(w.Knee.To)
 }
 
 func planned(o workload.Outline, w trial.Workload, target trial.Target, place workload.Place, rate uint64) plannedWork {

@@ -194,3 +194,24 @@ func TestAPlanCountsTheRoundsBeforeTheFirstTrial(t *testing.T) {
 		}
 	}
 }
+
+func TestThePlanOfASearchIsThatOfItsFastestProbe(t *testing.T) {
+	file := benchmark(t, header+`spec:
+  targets:
+  - {name: fast, storageClass: {name: fast, size: 10Gi}}
+  workloads:
+  - name: w
+    fio: {parameters: {rw: randwrite, bs: 4k, size: 1GiB, ioengine: psync, iodepth: 32, runtime: 10s}}
+    sweep: {slo: {metric: write.latency.p99, below: 2ms, rate: {from: 100, to: 5000}}}
+`)
+	w := planOf(t, file).Workloads[0]
+	if text := strings.Join(w.Changes, "\n"); strings.Contains(text, "iodepth") {
+		t.Errorf("in an open loop it is how many may be outstanding, whatever the engine: %s", text)
+	}
+	if want := uint64(5000 * 10 * 4096); w.Writes != want {
+		t.Errorf("a probe writes %d bytes at most, want %d", w.Writes, want)
+	}
+	if _, stderr, code := output(t, "plan", "-f", file); code != 0 {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}

@@ -22,15 +22,15 @@ import (
 // also those before one that failed.
 func (w *worker) precondition(ctx context.Context, engine workload.Engine, env workload.Env, d *result.Trial, index int) error {
 	plan := env.Workload.Precondition
-	config, err := offering(env.Workload.Config, plan.Rate)
+	work, err := env.Workload.At(plan.Rate)
 	if err != nil {
 		return err
 	}
-	env.Workload.Config = config
+	env.Workload = work
 	began, done := w.Clock.Now(), &result.Precondition{MaxRounds: plan.MaxRounds, Offered: plan.Rate}
 	d.Precondition = done
 	defer func() { done.Seconds = max(0, w.Clock.Now().Sub(began).Seconds()) }()
-	expected, _ := engine.Estimate(config) // 0 if the duration is unknown
+	expected, _ := engine.Estimate(work.Config) // 0 if the duration is unknown
 	for round := 1; round <= plan.MaxRounds; round++ {
 		w.report(Event{Step: Preconditioning, Trial: d.Trial, Index: index, Round: round, MaxRounds: plan.MaxRounds, Expected: expected.Duration})
 		m, err := w.round(ctx, engine, env, round)

@@ -3,13 +3,11 @@ package runner
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -42,7 +40,7 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 	if err != nil {
 		return nil, more, err
 	}
-	if work.Config, err = offering(work.Config, t.Rate); err != nil {
+	if work, err = work.At(t.Rate); err != nil {
 		return nil, more, err
 	}
 	env := workload.Env{
@@ -278,21 +276,4 @@ func compress(raw []byte) ([]byte, error) {
 		out = encoder.EncodeAll(raw, nil)
 	}
 	return out, encoder.Close()
-}
-
-// offering is the configuration of an engine with the rate of a probe; without one it is as it was.
-func offering(config json.RawMessage, rate int64) (json.RawMessage, error) {
-	if rate == 0 {
-		return config, nil
-	}
-	var fields map[string]json.RawMessage // which keeps every other field to the digit
-	if err := json.Unmarshal(config, &fields); err != nil {
-		return nil, fmt.Errorf("runner: %w", err)
-	}
-	fields["offeredRate"] = strconv.AppendInt(nil, rate, 10)
-	out, err := json.Marshal(fields)
-	if err != nil {
-		return nil, fmt.Errorf("runner: %w", err)
-	}
-	return out, nil
 }

@@ -175,3 +175,17 @@ func FuzzDecodeReceipt(f *testing.F) {
 		_ = r.Check(&Plan{}, "w")
 	})
 }
+
+func TestAProbeIsItsWorkloadAtAnotherRate(t *testing.T) {
+	w := Workload{Name: "w", Config: json.RawMessage(`{"size":18446744073709551615,"offeredRate":1}`)}
+	if at, err := w.At(0); err != nil || string(at.Config) != string(w.Config) {
+		t.Errorf("at its own rate: %s, %v", at.Config, err)
+	}
+	if at, err := w.At(250); err != nil || string(at.Config) != `{"offeredRate":250,"size":18446744073709551615}` {
+		t.Errorf("at 250: %s, %v", at.Config, err)
+	}
+	w.Config = json.RawMessage(`[]`)
+	if _, err := w.At(250); err == nil || !strings.Contains(err.Error(), "workload w") {
+		t.Errorf("a configuration that is no object: %v", err)
+	}
+}
