@@ -2,32 +2,32 @@
 // a loop device in memory gives, with the observers that a worker has and without, in pairs whose
 // order alternates (package paired).
 //
+// Two fios run all the time. One of them stands still while the other has a slice of half a second,
+// so that the machine's speed, which varies by a tenth from one run of fio to the next, is the same
+// for both sides of a pair. What a slice did is read from the disk's counter.
+//
 // Side a has all that a worker adds: the sampler at its shortest interval, which long trials do
 // not have, fio's notes of its rates, and the looks at the schedule of its threads. With
-// -requests, the eBPF programs of package blockio are attached, too, and one more run tells the time
+// -requests, the eBPF programs of package blockio are attached, too, and one more slice tells the time
 // that each of them takes. Side b has none of it. The last line is the verdict.
 package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
+	"runtime"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"storagebench.io/storagebench/hack/bench/paired"
 	"storagebench.io/storagebench/hack/bench/volume"
-	"storagebench.io/storagebench/internal/observe"
 	"storagebench.io/storagebench/internal/observe/blockio"
-	"storagebench.io/storagebench/internal/workload/tool"
 )
 
 // What observers may cost, as a share of the I/Os per second.
@@ -38,20 +38,23 @@ const (
 
 type options struct {
 	effort   paired.Effort
-	seconds  int
+	length   time.Duration
 	jobs     int
 	depth    int
 	memory   string
 	requests bool
 }
 
+// fio ends with the thread that starts it, which is the main one.
+func init() { runtime.LockOSThread() }
+
 func main() {
 	o := options{}
 	flags := flag.NewFlagSet("bench-observers", flag.ExitOnError)
 	flags.IntVar(&o.effort.Min, "min", 20, "fewest pairs, at least 6")
-	flags.IntVar(&o.effort.Max, "max", 120, "most pairs")
+	flags.IntVar(&o.effort.Max, "max", 400, "most pairs")
 	flags.Float64Var(&o.effort.HalfWidth, "half-width", 0.005, "half-width of an interval that is narrow enough")
-	flags.IntVar(&o.seconds, "seconds", 2, "length of a run of fio")
+	flags.DurationVar(&o.length, "slice", 500*time.Millisecond, "length of a slice, of which a pair has two of each side")
 	flags.IntVar(&o.jobs, "jobs", 2, "jobs of fio")
 	flags.IntVar(&o.depth, "depth", 32, "I/Os in flight of each")
 	flags.StringVar(&o.memory, "memory", "/dev/shm", "directory on tmpfs for the device's file")
@@ -85,10 +88,17 @@ func (o options) run(ctx context.Context) (line string, ok bool, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	b := bench{options: o, volume: v, scratch: scratch}
-	if _, err := b.fio(ctx, false); err != nil { // lays out its files
-		return "", false, err
+	for _, p := range []struct {
+		program **program
+		name    string
+		notes   bool
+	}{{&b.observed, "observed", true}, {&b.bare, "bare", false}} {
+		if *p.program, err = b.start(ctx, p.name, p.notes); err != nil {
+			return "", false, fmt.Errorf("fio: %w", err)
+		}
+		defer func() { err = errors.Join(err, (*p.program).end()) }()
 	}
-	r, err := paired.Compare(ctx, o.effort, b.observed, b.bare, func(r paired.Result) {
+	r, err := paired.Together(ctx, o.effort, b.pair, func(r paired.Result) {
 		fmt.Printf("\r%d pairs, %.0f and %.0f I/Os per second, ratio %.4f \u00b1 %.4f ", len(r.A), r.MedianA(), r.MedianB(), r.Ratio, r.HalfWidth())
 	})
 	fmt.Println()
@@ -116,35 +126,12 @@ func judge(e paired.Estimate, requests bool) (line string, ok bool) {
 	return line, 1-e.Ratio < most && e.HalfWidth() < most
 }
 
-// bench runs fio on a volume.
+// bench has two fios on a volume.
 type bench struct {
 	options
-	volume  *volume.Volume
-	scratch string
-}
-
-func (b bench) bare(ctx context.Context) (float64, error) { return b.fio(ctx, false) }
-
-func (b bench) observed(ctx context.Context) (rate float64, err error) {
-	disk := filepath.Base(b.volume.Device)
-	if b.requests {
-		c, err := b.open()
-		if err != nil {
-			return 0, err
-		}
-		defer func() { err = errors.Join(err, c.Close()) }()
-	}
-	sampler := observe.Watch{Root: "/", Target: []string{disk}}.Start(time.Duration(b.seconds) * time.Second)
-	defer sampler.Stop()
-	return b.fio(ctx, true)
-}
-
-func (b bench) open() (*blockio.Collector, error) {
-	disks, unseen := blockio.Disks("/", []string{filepath.Base(b.volume.Device)})
-	if len(unseen) > 0 {
-		return nil, errors.New(strings.Join(unseen, "; "))
-	}
-	return blockio.Open(disks)
+	volume         *volume.Volume
+	scratch        string
+	observed, bare *program
 }
 
 // costs prints what the kernel counts of the programs in a run that is not compared: to count
@@ -160,7 +147,7 @@ func (b bench) costs(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, counting.Close()) }()
-	rate, err := b.fio(ctx, false)
+	rate, err := b.slice(ctx, b.bare)
 	if err != nil {
 		return err
 	}
@@ -190,37 +177,4 @@ func table(costs []blockio.Cost, empty blockio.Cost, rate float64) string {
 	fmt.Fprintf(&out, "the programs: %.0f ns a request, at %.0f I/Os per second while the kernel counts that, which is %.0f ns for each program\n",
 		sum/float64(requests), rate, mean(empty))
 	return out.String()
-}
-
-// fio runs it once, and returns its I/Os per second.
-func (b bench) fio(ctx context.Context, observed bool) (float64, error) {
-	output := filepath.Join(b.scratch, "output.json")
-	args := []string{
-		"--name=a", "--directory=" + b.volume.Dir, "--size=96m", "--rw=randread", "--bs=4k", "--direct=1", "--ioengine=libaio", "--iodepth=" + strconv.Itoa(b.depth),
-		"--numjobs=" + strconv.Itoa(b.jobs), "--thread", "--group_reporting", "--time_based", "--runtime=" + strconv.Itoa(b.seconds), "--randrepeat=1",
-		"--output-format=json", "--output=" + output, "--eta=never",
-	}
-	if observed {
-		name := filepath.Join(b.scratch, "rate")
-		args = append(args, "--write_iops_log="+name, "--write_bw_log="+name, "--log_avg_msec=100", "--per_job_logs=0", "--log_unix_epoch=1")
-		defer func() { _ = errors.Join(os.Remove(name+"_iops.log"), os.Remove(name+"_bw.log")) }() // all of scratch goes in the end
-	}
-	r := tool.Run(ctx, tool.Command{Program: "fio", Args: args, Dir: b.scratch, Scratch: b.scratch, Watch: observed})
-	if r.Err != nil {
-		return 0, fmt.Errorf("fio: %w: %s", r.Err, r.Stderr)
-	}
-	text, err := os.ReadFile(output)
-	if err != nil {
-		return 0, err
-	}
-	var document struct {
-		Jobs []struct{ Read struct{ IOPS float64 } }
-	}
-	if err := json.Unmarshal(text, &document); err != nil {
-		return 0, fmt.Errorf("fio's output: %w", err)
-	}
-	if len(document.Jobs) != 1 {
-		return 0, fmt.Errorf("fio reports %d jobs", len(document.Jobs))
-	}
-	return document.Jobs[0].Read.IOPS, nil
 }

@@ -44,26 +44,38 @@ func (r Result) MedianA() float64 { return stats.Median(r.A) }
 // MedianB is the median rate of side b.
 func (r Result) MedianB() float64 { return stats.Median(r.B) }
 
+// Pair measures both sides, in the opposite order if swapped, and returns their rates.
+type Pair func(ctx context.Context, swapped bool) (a, b float64, err error)
+
 // Compare measures pairs and returns the ratio of a to b. It calls each after every
 // pair, with what is known by then.
 func Compare(ctx context.Context, effort Effort, a, b Side, each func(Result)) (Result, error) {
+	return Together(ctx, effort, func(ctx context.Context, swapped bool) (rateA, rateB float64, err error) {
+		if swapped {
+			rateB, err = b(ctx)
+		}
+		if err == nil {
+			rateA, err = a(ctx)
+		}
+		if err == nil && !swapped {
+			rateB, err = b(ctx)
+		}
+		return rateA, rateB, err
+	}, each)
+}
+
+// Together is Compare for sides of which no pair can be measured one at a time.
+func Together(ctx context.Context, effort Effort, pair Pair, each func(Result)) (Result, error) {
 	var r Result
-	for pair := 0; effort.More(r); pair++ {
-		rates, order := [2]float64{}, [2]int{0, 1}
-		if pair%2 == 1 {
-			order = [2]int{1, 0}
+	for n := 0; effort.More(r); n++ {
+		a, b, err := pair(ctx, n%2 == 1)
+		if err == nil && !(a > 0 && b > 0) {
+			err = fmt.Errorf("rates of %v and %v", a, b) // would make the ratio nonsense
 		}
-		for _, side := range order {
-			rate, err := []Side{a, b}[side](ctx)
-			if err == nil && !(rate > 0) {
-				err = fmt.Errorf("a rate of %v", rate) // would make the ratio nonsense
-			}
-			if err != nil {
-				return r, fmt.Errorf("pair %d: %w", pair+1, err)
-			}
-			rates[side] = rate
+		if err != nil {
+			return r, fmt.Errorf("pair %d: %w", n+1, err)
 		}
-		r = r.Add(rates[0], rates[1])
+		r = r.Add(a, b)
 		each(r)
 	}
 	return r, nil

@@ -55,15 +55,16 @@ const (
 	maxThreads = 64
 )
 
-// scheduler looks at a program's threads while it runs.
-type scheduler struct {
+// Scheduler looks at a program's threads while it runs.
+type Scheduler struct {
 	proc          string
 	threads       map[string]Schedule
 	stop, stopped chan struct{}
 }
 
-func watchSchedule(proc string, pid int) *scheduler {
-	s := &scheduler{
+// WatchSchedule looks at the threads of process pid, from now until End. Proc is /proc, or in tests a directory like it.
+func WatchSchedule(proc string, pid int) *Scheduler {
+	s := &Scheduler{
 		proc: filepath.Join(proc, strconv.Itoa(pid), "task"), threads: map[string]Schedule{},
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
@@ -71,7 +72,7 @@ func watchSchedule(proc string, pid int) *scheduler {
 	return s
 }
 
-func (s *scheduler) run() {
+func (s *Scheduler) run() {
 	defer close(s.stopped)
 	begin := time.Now()
 	ticker := time.NewTicker(scheduleOften)
@@ -92,7 +93,7 @@ func (s *scheduler) run() {
 }
 
 // look reads what each thread has done. Those that have ended keep what was read last.
-func (s *scheduler) look() {
+func (s *Scheduler) look() {
 	dir, err := os.Open(s.proc)
 	if err != nil {
 		return // it has ended
@@ -110,8 +111,8 @@ func (s *scheduler) look() {
 	}
 }
 
-// end stops looking, and returns what all threads did.
-func (s *scheduler) end() (sum Schedule) {
+// End stops looking, and returns what all threads did.
+func (s *Scheduler) End() (sum Schedule) {
 	close(s.stop)
 	<-s.stopped
 	for _, thread := range s.threads {

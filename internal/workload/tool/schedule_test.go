@@ -32,7 +32,7 @@ func TestThreadsThatHaveEndedCount(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := &scheduler{proc: filepath.Join(proc, "7/task"), threads: map[string]Schedule{}, stop: make(chan struct{}), stopped: make(chan struct{})}
+	s := &Scheduler{proc: filepath.Join(proc, "7/task"), threads: map[string]Schedule{}, stop: make(chan struct{}), stopped: make(chan struct{})}
 	close(s.stopped)
 	put("7", "10 1 1")
 	put("8", "100 10 2")
@@ -43,7 +43,7 @@ func TestThreadsThatHaveEndedCount(t *testing.T) {
 	}
 	put("7", "20 2 3")
 	s.look()
-	if got := s.end(); got != (Schedule{Ran: 120, Waited: 12, Slices: 5}) {
+	if got := s.End(); got != (Schedule{Ran: 120, Waited: 12, Slices: 5}) {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -86,13 +86,13 @@ func supervise(cmd *exec.Cmd, watch bool) (Schedule, error) {
 		defer runtime.UnlockOSThread()
 		var o outcome
 		if o.err = cmd.Start(); o.err == nil {
-			var threads *scheduler
+			var threads *Scheduler
 			if watch {
-				threads = watchSchedule("/proc", cmd.Process.Pid)
+				threads = WatchSchedule("/proc", cmd.Process.Pid)
 			}
 			o.err = cmd.Wait()
 			if watch {
-				o.schedule = threads.end()
+				o.schedule = threads.End()
 			}
 		}
 		if cmd.Process != nil {
