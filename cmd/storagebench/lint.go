@@ -44,14 +44,15 @@ func newLintCommand() *cobra.Command {
 	f := lintFlags{}
 	cmd := &cobra.Command{
 		Use:   "lint FILE",
-		Short: "Say all that is wrong with a fio job file or a StorageBenchmark",
-		Long: `Say all that is wrong with a fio job file, a command line of fio or a StorageBenchmark, at
-once and with line numbers, and all that storagebench would not do as it is written. It needs
-no cluster and runs nothing.
+		Short: "Say all that is wrong with a fio job file, a StorageBenchmark or a schedule",
+		Long: `Say all that is wrong with a fio job file, a command line of fio, a StorageBenchmark or its
+schedule, at once and with line numbers, and all that storagebench would not do as it is
+written. It needs no cluster and runs nothing.
 
-A file that ends with .yaml, .yml or .json is a StorageBenchmark. Each of its workloads is
-checked at every point of its sweep; if nothing is wrong with them, the rest is checked as
-plan does, up to the first mistake. Files that a job file includes are found beside it.
+A file that ends with .yaml, .yml or .json is a StorageBenchmark, or a schedule, whose times are
+checked and then its benchmark. Each workload is checked at every point of its sweep; if
+nothing is wrong with them, the rest is checked as plan does, up to the first mistake. Files that
+a job file includes are found beside it.
 
 Exit codes: 0 nothing is wrong (there may be changes), 1 failed, 2 bad input.`,
 		Example: `  # what would storagebench do otherwise than this job file says?

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/cmd/storagebench/spec"
 	"storagebench.io/storagebench/internal/plan"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
@@ -16,12 +17,25 @@ import (
 )
 
 // benchmark checks every workload of a StorageBenchmark, at each point of its sweep, for the mode of each target.
-// If nothing is wrong with them, it checks what concerns the benchmark as a whole: that a plan can be made of it.
+// If nothing is wrong with them, it checks what concerns the benchmark as a whole: that a plan can be made of it. Of a
+// schedule, it checks the times and then its benchmark.
 func (d *lintDocument) benchmark(ctx context.Context, file string) error {
 	b, err := readBenchmark(ctx, file)
 	if err != nil {
 		return d.failure(file, err)
 	}
+	if err := d.all(file, b); err != nil {
+		return err
+	}
+	for _, found := range [][]lintFinding{d.Problems, d.Changes} {
+		for i := range found {
+			found[i].Field = spec.Field(b, found[i].Field)
+		}
+	}
+	return nil
+}
+
+func (d *lintDocument) all(file string, b *v1alpha1.StorageBenchmark) error {
 	modes := map[trial.Mode]bool{}
 	for _, t := range b.Spec.Targets {
 		mode := trial.Filesystem

@@ -157,3 +157,29 @@ func TestLintRefusesItsOwnArguments(t *testing.T) {
 		}
 	}
 }
+
+func TestLintNamesTheFieldsOfASchedule(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "nightly.yaml")
+	const text = `apiVersion: storagebench.io/v1alpha1
+kind: StorageBenchmarkSchedule
+metadata: {name: nightly}
+spec:
+  schedule: "30 2 * * *"
+  template:
+    spec:
+      targets: [{name: fast, storageClass: {name: fast}}]
+      workloads: [{name: w, fio: {parameters: {rw: randread, bs: 4k, iodpeth: 4}}}]
+`
+	for _, c := range []struct{ text, says string }{
+		{text, "spec.template.spec.workloads[w].fio.parameters"},
+		{strings.Replace(text, "30 2", "30 25", 1), "spec.schedule: error:"},
+		{strings.Replace(text, ", iodpeth: 4", "", 1), "nothing is wrong"},
+	} {
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if stdout, stderr, _ := output(t, "lint", file); !strings.Contains(stdout, c.says) {
+			t.Errorf("got %q and %q, want %q", stdout, stderr, c.says)
+		}
+	}
+}

@@ -81,7 +81,7 @@ Exit codes: 0 done, 1 failed, 2 bad input.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&f.file, "file", "f", "", "file with the StorageBenchmark; - for stdin")
+	flags.StringVarP(&f.file, "file", "f", "", "file with the StorageBenchmark, or with a schedule of one; - for stdin")
 	flags.StringVarP(&f.output, "output", "o", "table", "output format: table, json or yaml")
 	flags.StringArrayVar(&f.targets, "target", nil, "NAME=PATH: measure PATH of this machine as target NAME; may be repeated")
 	flags.IntVar(&f.nodes, "nodes", 0, "how many nodes measure (default: spec.placement.nodes)")

@@ -115,9 +115,9 @@ func TestAPlanAsYAMLIsThatAsJSON(t *testing.T) {
 	}
 }
 
-// Every sample can be planned.
+// Every sample can be planned, those of schedules included.
 func TestEverySampleHasAPlan(t *testing.T) {
-	samples, err := filepath.Glob("../../config/samples/storagebenchmark_*.yaml")
+	samples, err := filepath.Glob("../../config/samples/storagebenchmark*_*.yaml")
 	if err != nil || len(samples) < 10 {
 		t.Fatalf("%d samples, %v", len(samples), err)
 	}

@@ -77,7 +77,7 @@ input, 3 a gate is missed, 4 not all gates are decided.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&f.file, "file", "f", "", "file with the StorageBenchmark; - for stdin")
+	flags.StringVarP(&f.file, "file", "f", "", "file with the StorageBenchmark, or with a schedule of one; - for stdin")
 	flags.StringArrayVar(&f.targets, "target", nil, "NAME=PATH: measure PATH, a directory or a block device, as target NAME; may be repeated")
 	flags.StringVar(&f.out, "out", "results", "directory for the results")
 	flags.StringVarP(&f.output, "output", "o", "table", "output format: table or json")

@@ -8,3 +8,8 @@ import _ "embed"
 //
 //go:embed bases/storagebench.io_storagebenchmarks.yaml
 var StorageBenchmark []byte
+
+// StorageBenchmarkSchedule is the CustomResourceDefinition of that kind, in YAML.
+//
+//go:embed bases/storagebench.io_storagebenchmarkschedules.yaml
+var StorageBenchmarkSchedule []byte

@@ -17,6 +17,7 @@ import (
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers/action"
 	"storagebench.io/storagebench/internal/schedule"
+	"storagebench.io/storagebench/internal/timetable"
 )
 
 const (
@@ -28,25 +29,10 @@ const (
 
 // timetable reads the spec.
 func (r *Reconciler) timetable(_ context.Context, p *pass) error {
-	zone, err := time.LoadLocation(p.Spec.TimeZone) // "" is UTC
-	if err != nil {
-		p.obstacle = &obstacle{reason.InvalidSchedule, fmt.Sprintf("spec.timeZone: there is no time zone %q; write a name of the IANA database, such as Europe/Berlin", p.Spec.TimeZone)}
-		return nil //nolint:nilerr // it is the spec's fault, and said there
-	}
-	spec := schedule.Spec{Cron: p.Spec.Schedule, Zone: zone}
-	if p.Spec.Jitter != nil {
-		spec.Offset = schedule.Offset(string(p.UID), p.Spec.Jitter.Duration)
-	}
-	for _, w := range p.Spec.QuietWindows {
-		spec.Quiet = append(spec.Quiet, schedule.ParseWindow(w.From, w.To, w.Days))
-	}
-	times, err := schedule.New(spec)
-	if err == nil {
-		err = times.Check(p.now)
-	}
+	times, err := timetable.Of(p.Spec, string(p.UID), p.now)
 	if err != nil {
 		p.obstacle = &obstacle{reason.InvalidSchedule, err.Error()}
-		return nil //nolint:nilerr // the same
+		return nil //nolint:nilerr // it is the spec's fault, and said there
 	}
 	p.times = times
 	return nil

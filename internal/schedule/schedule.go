@@ -24,7 +24,7 @@ type Spec struct {
 type Error struct{ Field, Problem, Remedy string }
 
 // Error is one sentence.
-func (e *Error) Error() string { return fmt.Sprintf("%s %s; %s", e.Field, e.Problem, e.Remedy) }
+func (e *Error) Error() string { return fmt.Sprintf("%s: %s; %s", e.Field, e.Problem, e.Remedy) }
 
 // Schedule knows the times.
 type Schedule struct {
@@ -104,7 +104,7 @@ func (s *Schedule) Check(now time.Time) error {
 		return &Error{"spec.schedule", fmt.Sprintf("%q gives no time in the next five years", s.spec.Cron), "write a day that exists"}
 	}
 	if _, ok := s.Next(now); !ok {
-		return &Error{"spec.quietWindows", "leave no time of spec.schedule at which a run could start", "shorten them, or choose other times"}
+		return &Error{"spec.quietWindows", "they leave no time of spec.schedule at which a run could start", "shorten them, or choose other times"}
 	}
 	return nil
 }

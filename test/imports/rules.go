@@ -66,6 +66,7 @@ var Rules = []Rule{
 	// Schedules.
 	{Path: "internal/changes", Foreign: []string{"gonum.org/v1/gonum/stat"}, Pure: true, Bare: true},
 	{Path: "internal/schedule", Foreign: []string{"github.com/robfig/cron/v3"}, Pure: true, Bare: true},
+	{Path: "internal/timetable", Own: []string{"api/v1alpha1", "internal/schedule"}},
 	{Path: "internal/history", Own: []string{"api/v1alpha1", "internal/changes", "internal/result"}, Foreign: kubernetesTypes, Pure: true},
 
 	{Path: "internal/qualify", Own: []string{"api/v1alpha1", "internal/result", "internal/suggest"}, Foreign: kubernetesTypes, Pure: true},
@@ -168,7 +169,7 @@ var Rules = []Rule{
 	},
 	{
 		Path:    "controllers/schedule",
-		Own:     []string{"api/v1alpha1", "controllers/action", "internal/history", "internal/plan", "internal/schedule", "internal/status"},
+		Own:     []string{"api/v1alpha1", "controllers/action", "internal/history", "internal/plan", "internal/schedule", "internal/status", "internal/timetable"},
 		Foreign: controllerFramework,
 	},
 	{
@@ -219,7 +220,7 @@ var Rules = []Rule{
 	{Path: "config/crd"}, // embeds the CRDs
 	{
 		Path:    "cmd/storagebench/spec",
-		Own:     []string{"api/v1alpha1", "config/crd", "internal/trial", "internal/suggest"},
+		Own:     []string{"api/v1alpha1", "config/crd", "internal/schedule", "internal/timetable", "internal/trial", "internal/suggest"},
 		Foreign: []string{"k8s.io/apiextensions-apiserver/", "k8s.io/apimachinery/", "sigs.k8s.io/yaml"},
 	},
 	{

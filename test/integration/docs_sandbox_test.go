@@ -157,9 +157,13 @@ func checkedVerbs(program string) string {
 	return strings.Join(verbs, "|")
 }
 
-// fill writes the files that examples read: a benchmark, job files, output of other tools, and a run.
+// fill writes the files that examples read: a benchmark and a schedule, job files, output of other tools, and a run.
 func (box *sandbox) fill(t *testing.T, root, program string) {
 	t.Helper()
+	nightly, err := os.ReadFile(filepath.Join(root, "config/samples/storagebenchmarkschedule_every-night.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	const run = `apiVersion: storagebench.io/v1alpha1
 kind: StorageBenchmark
 metadata: {name: flush-cost, namespace: default}
@@ -170,7 +174,7 @@ spec:
 `
 	const job, sized = "[a]\nsize=1g\nrw=randrw\nbs=4k\n", "[a]\nsize=${SIZE}\nrw=randrw\n"
 	for name, content := range map[string]string{
-		"benchmark.yaml": run, "common.inc": "bs=4k\n", "job.fio": job, "randrw.fio": job,
+		"benchmark.yaml": run, "schedule.yaml": string(nightly), "every-night.yaml": string(nightly), "common.inc": "bs=4k\n", "job.fio": job, "randrw.fio": job,
 		"device.fio": sized, "sized.fio": sized + "include common.inc\n",
 	} {
 		writeFile(t, filepath.Join(box.dir, name), content, 0o644)

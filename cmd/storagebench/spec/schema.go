@@ -18,10 +18,10 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	metavalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
-	"storagebench.io/storagebench/config/crd"
 	"storagebench.io/storagebench/internal/suggest"
 )
 
@@ -36,9 +36,10 @@ type schema struct {
 	rules      *cel.Validator
 }
 
-func newSchema() (*schema, error) {
+// newSchema reads a CustomResourceDefinition.
+func newSchema(text []byte) (*schema, error) {
 	definition := &apiextensionsv1.CustomResourceDefinition{}
-	if err := yaml.UnmarshalStrict(crd.StorageBenchmark, definition); err != nil {
+	if err := yaml.UnmarshalStrict(text, definition); err != nil {
 		return nil, fmt.Errorf("spec: the CustomResourceDefinition: %w", err)
 	}
 	internal := &apiextensions.CustomResourceValidation{}
@@ -55,6 +56,17 @@ func newSchema() (*schema, error) {
 	}
 	s.rules = cel.NewValidator(s.structural, true, celCost)
 	return s, nil
+}
+
+// read admits an object and converts it into what into points to.
+func (s *schema) read(ctx context.Context, object map[string]any, into any) error {
+	if err := s.admit(ctx, object); err != nil {
+		return err
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, into); err != nil {
+		return invalid("", err.Error(), "")
+	}
+	return nil
 }
 
 // admit applies defaults to the object and checks it.
@@ -102,7 +114,7 @@ func checkName(object map[string]any) field.ErrorList {
 	name, _ := metadata["name"].(string)
 	path := field.NewPath("metadata", "name")
 	if name == "" {
-		return field.ErrorList{field.Required(path, "give the benchmark a name")}
+		return field.ErrorList{field.Required(path, "give it a name")}
 	}
 	var errs field.ErrorList
 	for _, message := range metavalidation.NameIsDNSSubdomain(name, false) {

@@ -3,6 +3,7 @@ package spec
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,42 +12,51 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/config/crd"
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// maxFile bounds the file that is read.
-const maxFile = 4 << 20
+const (
+	kindBenchmark = "StorageBenchmark"
+	kindSchedule  = "StorageBenchmarkSchedule"
+	// maxFile bounds the file that is read.
+	maxFile = 4 << 20
+)
 
-// Read returns the one StorageBenchmark in a file of YAML documents. Its errors
-// are *trial.Failure with the field that is wrong.
+// Read returns the one StorageBenchmark in a file of YAML documents, or else that of the one
+// StorageBenchmarkSchedule, whose name it then has as a label. Its errors are *trial.Failure with
+// the field that is wrong.
 func Read(ctx context.Context, r io.Reader) (*v1alpha1.StorageBenchmark, error) {
 	object, err := find(r)
 	if err != nil {
 		return nil, err
 	}
+	if object["kind"] == kindSchedule {
+		return readSchedule(ctx, object)
+	}
+	return readBenchmark(ctx, object)
+}
+
+func readBenchmark(ctx context.Context, object map[string]any) (*v1alpha1.StorageBenchmark, error) {
 	addLocalDefaults(object)
-	schema, err := newSchema()
+	schema, err := newSchema(crd.StorageBenchmark)
 	if err != nil {
 		return nil, err
 	}
-	if err := schema.admit(ctx, object); err != nil {
-		return nil, err
-	}
 	b := &v1alpha1.StorageBenchmark{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, b); err != nil {
-		return nil, invalid("", err.Error(), "")
+	if err := schema.read(ctx, object, b); err != nil {
+		return nil, err
 	}
 	return b, nil
 }
 
-// find returns the StorageBenchmark among the documents of a file, which may hold
-// other objects of the same setup.
+// find returns the StorageBenchmark, or else the schedule, among the documents of a file, which may
+// hold other objects of the same setup.
 func find(r io.Reader) (map[string]any, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
@@ -55,7 +65,7 @@ func find(r io.Reader) (map[string]any, error) {
 	if len(text) > maxFile {
 		return nil, invalid("", fmt.Sprintf("the file is larger than the limit of %d bytes", maxFile), "split it, or shorten the job files")
 	}
-	var found map[string]any
+	found := map[string]map[string]any{} // by kind
 	var kinds []string
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
 	for {
@@ -74,24 +84,29 @@ func find(r io.Reader) (map[string]any, error) {
 			continue
 		}
 		kind, _ := object["kind"].(string)
-		version, _ := object["apiVersion"].(string)
-		kinds = append(kinds, kind)
-		if kind != "StorageBenchmark" {
+		kinds = append(kinds, cmp.Or(kind, "an object without a kind"))
+		if kind != kindBenchmark && kind != kindSchedule {
 			continue
 		}
-		if version != v1alpha1.GroupVersion.String() {
+		if version, _ := object["apiVersion"].(string); version != v1alpha1.GroupVersion.String() {
 			return nil, invalid("apiVersion", fmt.Sprintf("version %q is not supported", version), "set it to "+v1alpha1.GroupVersion.String())
 		}
-		if found != nil {
-			return nil, invalid("", "the file contains more than one StorageBenchmark", "put each into its own file")
+		if found[kind] != nil {
+			return nil, invalid("", "the file contains more than one "+kind, "put each into its own file")
 		}
-		found = object
+		found[kind] = object
 	}
-	if found == nil {
-		slices.Sort(kinds)
-		return nil, invalid("kind", fmt.Sprintf("the file contains no StorageBenchmark, only [%s]", strings.Join(slices.Compact(kinds), ", ")), "add a StorageBenchmark; docs/reference/api.md describes it")
+	for _, kind := range []string{kindBenchmark, kindSchedule} {
+		if found[kind] != nil {
+			return found[kind], nil
+		}
 	}
-	return found, nil
+	const remedy = "add a StorageBenchmark; docs/reference/api.md describes it"
+	if len(kinds) == 0 {
+		return nil, invalid("", "the file is empty", remedy)
+	}
+	slices.Sort(kinds)
+	return nil, invalid("kind", "the file contains no StorageBenchmark, only "+strings.Join(slices.Compact(kinds), ", "), remedy)
 }
 
 // decode reads one document. Numbers are read as by the API server, and a key
