@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,9 @@ func parseBonnie(output []byte) ([]table, error) {
 	return tables, nil
 }
 
+// bonnieCSV is a line of bonnie++ that has versions, or plus signs for what was too fast.
+var bonnieCSV = regexp.MustCompile(`(?m)^[ \t>]*1\.9\d[a-z]?,[12]\.\d\d[a-z]?,|,\+{5},\+{3},`)
+
 func likeBonnie(text string) bool {
-	return strings.Contains(text, "Sequential Output") || strings.Contains(text, "1.97,1.97,") || strings.Contains(text, "1.98,2.00")
+	return strings.Contains(text, "Sequential Output") || strings.Contains(text, "Sequential Create") || bonnieCSV.MatchString(text)
 }

@@ -45,5 +45,5 @@ func unsynced(input string) bool {
 }
 
 func likeFio(text string) bool {
-	return strings.Contains(text, `"fio version"`) || strings.Contains(text, "fio-") && (strings.Contains(text, "ioengine=") || strings.HasPrefix(text, "3;fio-"))
+	return strings.Contains(text, `"fio version"`) || strings.Contains(text, "fio-") && (strings.Contains(text, "ioengine=") || strings.HasPrefix(text, "3;fio-")) || strings.Contains(text, "clat (") && strings.Contains(text, "groupid=")
 }

@@ -27,5 +27,5 @@ func parseIozone(output []byte) ([]table, error) {
 }
 
 func likeIozone(text string) bool {
-	return strings.Contains(text, "Iozone: Performance Test")
+	return strings.Contains(text, "Iozone: Performance Test") || strings.Contains(text, "Children see throughput for") || strings.Contains(text, "  reclen ")
 }

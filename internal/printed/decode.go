@@ -19,7 +19,7 @@ const byteOrderMark = '\ufeff'
 
 // Decode returns a text as UTF-8 without byte order marks. It reads UTF-8, UTF-16 with or
 // without a mark, as PowerShell writes it, and takes what is neither for Latin-1. It
-// refuses archives and UTF-32.
+// refuses archives, UTF-32 and what is no text.
 func Decode(content []byte) ([]byte, error) {
 	switch {
 	case bytes.HasPrefix(content, []byte{0x1f, 0x8b}), bytes.HasPrefix(content, []byte("PK\x03\x04")),
@@ -30,6 +30,8 @@ func Decode(content []byte) ([]byte, error) {
 	}
 	if order := order16(content); order != nil {
 		content = decode16(content, order)
+	} else if binary := bytes.HasPrefix(content, []byte{0xd0, 0xcf, 0x11, 0xe0}) || mostlyZeros(content); binary {
+		return nil, errors.New("the file is no text but a spreadsheet, or something else for a program")
 	}
 	if !utf8.Valid(content) {
 		content = latin1(content)
@@ -62,6 +64,13 @@ func order16(content []byte) binary.ByteOrder {
 		return binary.BigEndian
 	}
 	return nil
+}
+
+// mostlyZeros reports whether so many bytes are 0 that the content is no text.
+func mostlyZeros(content []byte) bool {
+	const sample, few = 4096, 10
+	head := content[:min(len(content), sample)]
+	return bytes.Count(head, []byte{0}) > len(head)/few
 }
 
 func decode16(content []byte, order binary.ByteOrder) []byte {

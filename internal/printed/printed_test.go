@@ -23,6 +23,8 @@ func TestATextIsDecodedFromWhatItIsEncodedIn(t *testing.T) {
 		"an archive":             {content: "PK\x03\x04", err: "unpack it"},
 		"UTF-32":                 {content: "\xff\xfe\x00\x00r\x00\x00\x00", err: "UTF-32"},
 		"UTF-32 from the bottom": {content: "\x00\x00\xfe\xff", err: "UTF-32"},
+		"a spreadsheet":          {content: "\xd0\xcf\x11\xe0", err: "no text"},
+		"records of a program":   {content: "\x09\x00\x04\x00\x02\x00\x10\x00\x04\x00\x01\x00\x00\x00", err: "no text"},
 	} {
 		got, err := Decode([]byte(c.content))
 		if string(got) != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
