@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -192,6 +193,7 @@ var (
 	postmarkPrompt  = regexp.MustCompile(`^pm>`)
 	postmarkQuit    = regexp.MustCompile(`^pm> ?(?:quit|exit)\b`)
 	postmarkSetting = regexp.MustCompile(`(?:^|pm> ?)\s*set (location|number|transactions|size|seed|subdirectories|read|write|buffering|bias [a-z]+)[ =]+(\S.{0,80}?)\s*$`)
+	postmarkError   = regexp.MustCompile(`(?i)^\s*(?:pm> ?)?error: `)
 	postmarkTerse   = regexp.MustCompile(`^\d+ \d+(?: \d+\.\d\d){11}$`)
 	postmarkPart    = regexp.MustCompile(`^[\d.,]+ seconds? of transactions\b`)
 )
@@ -281,6 +283,9 @@ func (p *postmarkParser) report(i int) (int, error) {
 	top := i
 	if p.top >= p.read {
 		top = p.top
+	}
+	if at := slices.IndexFunc(p.lines[p.read:i], postmarkError.MatchString); at >= 0 {
+		r.notes = append(r.notes, "PostMark printed an error: "+clip(strings.TrimSpace(p.lines[p.read+at])))
 	}
 	title := printed.TitleOf(p.lines, top, p.read)
 	last, err := readReport(p.lines, i, postmarkLines, r)

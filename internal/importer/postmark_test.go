@@ -1,8 +1,10 @@
 package importer
 
 import (
+	"bytes"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -128,4 +130,19 @@ func FuzzPostmark(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestAnErrorOfPostmarkIsANote(t *testing.T) {
+	report, err := os.ReadFile("testdata/postmark.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := bytes.Replace(report, []byte("Time:\n"), []byte("Error: cannot open 's17' for reading\nTime:\n"), 1)
+	tables, err := parsePostmark(text)
+	if err != nil || len(tables) == 0 {
+		t.Fatal(err)
+	}
+	if want := "PostMark printed an error: Error: cannot open 's17' for reading"; !slices.Contains(tables[0].measurement.Notes, want) {
+		t.Errorf("%q is not in %q", want, tables[0].measurement.Notes)
+	}
 }

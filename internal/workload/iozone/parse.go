@@ -45,6 +45,8 @@ type run struct {
 	title, section, version, command string
 	// typed is the command that somebody typed, as far as the text shows it.
 	typed string
+	// failure is the first error that iozone printed; empty: none.
+	failure string
 	// flush and direct are what iozone says of its options.
 	flush, direct bool
 	cells         matrix
@@ -124,6 +126,9 @@ func (r *run) table() Table {
 	} else {
 		t.Measurement, t.LargestFile = r.cells.measurement(), r.cells.largest()
 		t.Settings["sizes"] = r.cells.sizes()
+	}
+	if r.failure != "" {
+		t.Measurement.Notes = append(t.Measurement.Notes, "iozone printed an error: "+r.failure)
 	}
 	if r.command == "" {
 		return t // who says nothing of options may have used them
@@ -207,6 +212,9 @@ func (p *parser) at(i int) (int, error) {
 	return i + 1, p.option(i, line)
 }
 
+// failure is what iozone prints when a system call failed, or what was read is wrong.
+var failure = regexp.MustCompile(`^(?:Error (?:writing|reading|in file|in position)|(?:write|read|fsync|open|pwrite|pread|fwrite|fread|close|mmap): [A-Z]|Can not (?:open|write|read|fdopen))`)
+
 var revision = regexp.MustCompile(`^Version \$Revision: *([0-9.]{1,20}) *\$`)
 
 // option reads a line of what iozone says before its table.
@@ -220,6 +228,12 @@ func (p *parser) option(i int, line string) error {
 		}
 	case strings.HasPrefix(line, "OPS Mode."), strings.HasPrefix(line, "Microseconds/op Mode."):
 		return fmt.Errorf("%s: %s", clip(strings.TrimSuffix(line, ".")), onlyBandwidths)
+	case strings.HasPrefix(line, "Performance measurements are invalid"):
+		return errors.New("iozone says that its measurements are invalid in this mode: run it without -+d and -V")
+	case failure.MatchString(line):
+		if r := p.current(); r.failure == "" {
+			r.failure = clip(line)
+		}
 	case strings.HasPrefix(line, "Include fsync in write timing"), strings.HasPrefix(line, "SYNC Mode."):
 		p.preparing(i).flush = true
 	case strings.HasPrefix(line, "O_DIRECT feature enabled"):
