@@ -174,9 +174,9 @@ func notJSON(output []byte) error {
 	case bytes.Contains(output, []byte(`\"fio version\"`)):
 		return foreign("fio's JSON stands within a string of other JSON, as ansible and docker's logs have it", "provide the content of that string, such as with jq -r .stdout FILE")
 	case terse.Match(output):
-		return foreign("this is fio's terse output (minimal), which omits most of the results", remedyFormat)
+		return foreign("this is fio's terse output (minimal), which has no histograms", remedyFormat)
 	case human.Match(output):
-		return foreign("this is fio's human-readable output, which omits most of the results", remedyFormat)
+		return foreign("this is fio's human-readable output, which rounds its numbers and has no histograms", remedyFormat)
 	}
 	return foreign("the file contains no JSON from fio", remedyFormat)
 }

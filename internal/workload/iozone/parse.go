@@ -333,7 +333,7 @@ func rowOf(ends []int, line string) ([]uint64, error) {
 		return nil, nil
 	}
 	values := make([]uint64, len(ends))
-	column := -1
+	column, moved := -1, 0 // how far beside its column the last number ended
 	for k, at := range found {
 		v, err := strconv.ParseUint(line[at[0]:at[1]], 10, 40)
 		if err != nil {
@@ -344,10 +344,10 @@ func rowOf(ends []int, line string) ([]uint64, error) {
 		}
 		if k < sizes || len(found) == len(ends) {
 			column = k
-		} else if column = nearest(ends, at[1], column+1); column < 0 {
+		} else if column = nearest(ends, at[1]-moved, column+1); column < 0 {
 			return nil, fmt.Errorf("the column of %d is not clear", v)
 		}
-		values[column] = v
+		values[column], moved = v, at[1]-ends[column]
 	}
 	if values[0] == 0 || values[1] == 0 {
 		return nil, errors.New("a row has no file size or no record size")
@@ -356,7 +356,8 @@ func rowOf(ends []int, line string) ([]uint64, error) {
 }
 
 // nearest is the column from the given one on that ends where a number does, or at most
-// three characters beside: iozone's numbers are not below the ends of its headings.
+// three characters beside: iozone's numbers are not below the ends of its headings, and one that
+// is wider than its column moves all behind it.
 func nearest(ends []int, end, from int) int {
 	const beside = 3
 	for column := from; column < len(ends); column++ {
