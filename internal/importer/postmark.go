@@ -198,6 +198,13 @@ var (
 	postmarkPart    = regexp.MustCompile(`^[\d.,]+ seconds? of transactions\b`)
 )
 
+// postmarkShown are the settings that "show" prints as they are set.
+var postmarkShown = map[string]*regexp.Regexp{
+	"number":       regexp.MustCompile(`^The base number of files is (\d+)$`),
+	"transactions": regexp.MustCompile(`^Transactions: (\d+)$`),
+	"location":     regexp.MustCompile(`^Working directory: (\S.{0,80})$`),
+}
+
 // postmarkNotes apply to every report.
 var postmarkNotes = []string{
 	"PostMark counts whole seconds and rounds rates down, so those of a short run are coarse; rates below 100 are counts over seconds where it prints both",
@@ -236,6 +243,11 @@ func parsePostmark(output []byte) ([]table, error) {
 		}
 		if g := postmarkSetting.FindStringSubmatch(line); g != nil {
 			p.settings[g[1]], p.known = clip(g[2]), true
+		}
+		for name, pattern := range postmarkShown {
+			if g := pattern.FindStringSubmatch(line); g != nil {
+				p.settings[name], p.known = clip(g[1]), true
+			}
 		}
 		terse = terse || postmarkTerse.MatchString(line)
 		switch {
