@@ -213,7 +213,7 @@ func distinguish(tables []table) {
 func divide(tables []table) {
 	sections, ids := map[string]map[string]bool{}, make([]string, len(tables))
 	for i := range tables {
-		id := tables[i].identity()
+		id := fmt.Sprintf("%q %q", tables[i].name, tables[i].machine)
 		if ids[i] = id; sections[id] == nil {
 			sections[id] = map[string]bool{}
 		}

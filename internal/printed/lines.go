@@ -2,6 +2,7 @@ package printed
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -12,7 +13,7 @@ var (
 		`|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,80} [^\s:]{1,80}: ?)`)
 	// origins are what is put before each line to say where it comes from: docker compose and
 	// kubectl logs --prefix name the container, and pdsh names the machine.
-	origins = regexp.MustCompile(`^(?:([A-Za-z][\w.-]{0,60}) *\||\[([a-z]+/[\w./-]{1,120})\]|([A-Za-z0-9][\w.-]{0,60}):)(?:[ \t]|$)`)
+	origins = regexp.MustCompile(`^(?:# )?[ \t]{0,8}(?:([A-Za-z][\w.-]{0,60}) *\||\[([a-z]+/[\w./-]{1,120})\]|([A-Za-z0-9][\w.-]{0,60}):)(?:[ \t]|$)`)
 	// marks stand before a line: of quotations, lists, and the bars of tables.
 	marks = regexp.MustCompile(`^[ \t]{0,8}(?:(?:>+ ?|[|│┃║▌] ?|[*•‣·–+-] |//(?: |$)|\d{1,3}[.)] ))+`)
 	// tables are lines of reports, which stand behind a # only if it is a comment.
@@ -30,40 +31,52 @@ func Lines(text []byte) []string {
 	for line := range strings.Lines(string(Clean(text))) {
 		lines = append(lines, strings.TrimRight(line, "\n"))
 	}
-	lines = separate(lines)
 	broken := areBroken(lines)
 	for i, line := range lines {
 		if broken {
 			line = strings.TrimSuffix(line, `\`)
 		}
+		lines[i] = unmarked(line)
+	}
+	cut := !Ended(text)
+	lines = separate(separate(lines, cut), cut) // a container's name, and a level of its log
+	for i, line := range lines {
 		lines[i] = bare(line)
 	}
 	return lines
 }
 
-// separate removes the origins of lines, and puts those of one origin one after the other.
-func separate(lines []string) []string {
+// separate removes the origins of lines, and puts those of one origin one after the other. Of a
+// text that was cut, the last line stays the last.
+func separate(lines []string, cut bool) []string {
 	out := make([]string, 0, len(lines))
 	for i := 0; i < len(lines); {
+		var own []string
 		end := i
-		for end < len(lines) && origins.MatchString(lines[end]) {
-			end++
+		for k := i; k < len(lines) && (origins.MatchString(lines[k]) || len(own) > 0 && strings.TrimSpace(lines[k]) == ""); k++ {
+			if strings.TrimSpace(lines[k]) != "" {
+				own, end = append(own, lines[k]), k+1
+			}
 		}
 		if end == i {
 			out = append(out, lines[i])
 			i++
 			continue
 		}
-		out = append(out, separated(lines[i:end], end-i == len(lines))...)
+		if apart := separated(own, len(own) == len(lines), cut && end == len(lines)); apart != nil {
+			out = append(out, apart...)
+		} else {
+			out = append(out, lines[i:end]...)
+		}
 		i = end
 	}
 	return out
 }
 
-// separated does so with lines that all have an origin. Those of several come mixed: each gets
+// separated does so with lines that all have an origin; nil: they have none. Those of several come mixed: each gets
 // its origin as a heading. There are few origins, with several lines each; else they are the
 // first cells of a table. A single word with a colon is an origin only if it is in the whole text.
-func separated(lines []string, whole bool) []string {
+func separated(lines []string, whole, cut bool) []string {
 	const few = 4
 	var order []string
 	of, colon := map[string][]string{}, false
@@ -77,9 +90,13 @@ func separated(lines []string, whole bool) []string {
 	}
 	switch {
 	case len(lines) <= few*len(order), len(order) == 1 && colon && !whole:
-		return lines
+		return nil
 	case len(order) == 1:
 		return of[order[0]]
+	}
+	if last := origins.FindStringSubmatch(lines[len(lines)-1]); cut {
+		name := last[1] + last[2] + last[3]
+		order = append(slices.DeleteFunc(order, func(s string) bool { return s == name }), name)
 	}
 	var out []string
 	for _, name := range order {
@@ -102,12 +119,18 @@ func areBroken(lines []string) bool {
 	return marked*2 > all
 }
 
-func bare(line string) string {
-	const most = 4096 // of a longer line nothing is decoration
-	if len(line) > most {
+const (
+	// longest is what a line has at most of which anything is decoration.
+	longest = 4096
+	// nested is how deep decoration is: a quoted log of a quoted log.
+	nested = 4
+)
+
+// unmarked removes what stands before a line.
+func unmarked(line string) string {
+	if len(line) > longest {
 		return line
 	}
-	const nested = 4 // a quoted log of a quoted log
 	for range nested {
 		before := line
 		line = marks.ReplaceAllString(stamps.ReplaceAllString(line, ""), "")
@@ -118,6 +141,14 @@ func bare(line string) string {
 			break
 		}
 	}
+	return line
+}
+
+func bare(line string) string {
+	if len(line) > longest {
+		return line
+	}
+	line = unmarked(line)
 	line = stressed.ReplaceAllString(bars.ReplaceAllString(line, " "), "$1")
 	if strings.TrimSpace(line) == "#" {
 		return ""
