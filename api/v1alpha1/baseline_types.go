@@ -30,6 +30,14 @@ type Baseline struct {
 	MaxRegression string `json:"maxRegression,omitempty"`
 }
 
+// Follow makes a schedule's latest qualified run, if there is one, the baseline of a benchmark made from its
+// template, unless the template names a run.
+func (b *Baseline) Follow(qualified *RunReference) {
+	if b != nil && qualified != nil && (b.From == "" || b.From == LatestQualified) {
+		b.Benchmark, b.From = qualified.Benchmark, qualified.Run
+	}
+}
+
 // BaselineOutcome is what a comparison with the baseline shows.
 // +kubebuilder:validation:Enum=NoWorse;Regression;Inconclusive
 type BaselineOutcome string

@@ -26,6 +26,7 @@ type createFlags struct {
 	clusterFlags
 	classes, parameters, gates []string
 	claim, size, preset        string
+	schedule                   string
 	trials                     int
 	print                      bool
 }
@@ -39,6 +40,9 @@ func newCreateCommand() *cobra.Command {
 stdout, to be changed or kept in Git; then no cluster is needed. With two or more
 StorageClasses, it compares them with the first.
 
+With --from-schedule, it is what a schedule runs, compared with the same baseline: to run it now.
+The run is in none of the schedule's series, and its limits do not delete it.
+
 Whatever flags cannot say is written in the file: docs/reference/api.md has all fields.
 
 Exit codes: 0 created or printed, 1 the cluster refused it, 2 bad input.`,
@@ -49,10 +53,13 @@ Exit codes: 0 created or printed, 1 the cluster refused it, 2 bad input.`,
   storagebench create log --storage-class fast --preset etcd --gate 'sync.latency.p99<=10ms' --print > log.yaml
 
   # a volume that is there already
-  storagebench create database --claim data --fio rw=randread,bs=8k -n storage-lab`,
+  storagebench create database --claim data --fio rw=randread,bs=8k -n storage-lab
+
+  # what a schedule runs at night, now
+  storagebench create after-the-firmware --from-schedule every-night -n storage-lab`,
 		Args: arguments(1, "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			manifest, err := f.manifest(cmd.Context(), args[0])
+			manifest, err := f.manifestOf(cmd, args[0])
 			if err != nil {
 				return err
 			}
@@ -67,6 +74,7 @@ Exit codes: 0 created or printed, 1 the cluster refused it, 2 bad input.`,
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.classes, "storage-class", nil, "StorageClass to measure a new volume of; may be repeated")
 	flags.StringVar(&f.claim, "claim", "", "PersistentVolumeClaim to measure, instead of a new volume")
+	flags.StringVar(&f.schedule, "from-schedule", "", "StorageBenchmarkSchedule of the namespace whose benchmark it is, instead of other flags")
 	flags.StringVar(&f.size, "size", "20Gi", "size of new volumes")
 	flags.StringVar(&f.preset, "preset", "", "preset of fio, as in docs/reference/fio-presets.md")
 	flags.StringArrayVar(&f.parameters, "fio", nil, "NAME=VALUE,…: options of fio; may be repeated")
@@ -74,6 +82,19 @@ Exit codes: 0 created or printed, 1 the cluster refused it, 2 bad input.`,
 	flags.IntVar(&f.trials, "trials", 0, "number of trials (default: as many as can answer)")
 	flags.BoolVar(&f.print, "print", false, "print it, and create nothing")
 	return cmd
+}
+
+// manifestOf returns the StorageBenchmark that the flags ask for.
+func (f *createFlags) manifestOf(cmd *cobra.Command, name string) ([]byte, error) {
+	if f.schedule == "" {
+		return f.manifest(cmd.Context(), name)
+	}
+	for _, flag := range []string{"storage-class", "claim", "size", "preset", "fio", "gate", "trials"} {
+		if cmd.Flags().Changed(flag) {
+			return nil, usage(fmt.Errorf("--from-schedule and --%s: the schedule says it; leave one of them out, or change what --print prints", flag))
+		}
+	}
+	return f.fromSchedule(cmd.Context(), name)
 }
 
 // workloadName is the name of the workload that flags describe.
@@ -109,7 +130,7 @@ func (f *createFlags) spec() (map[string]any, error) {
 	}
 	switch {
 	case (f.claim == "") == (len(targets) == 0):
-		return nil, usage(fmt.Errorf("expected --storage-class or --claim"))
+		return nil, usage(fmt.Errorf("expected --storage-class, --claim or --from-schedule"))
 	case f.claim != "":
 		targets = []any{map[string]any{"name": f.claim, "persistentVolumeClaim": map[string]any{"claimName": f.claim}}}
 	case len(targets) > 1:

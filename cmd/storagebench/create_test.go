@@ -58,8 +58,8 @@ func TestCreateRefusesWhatItCannotDescribe(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no target":               {fio, "expected --storage-class or --claim"},
-		"two kinds of target":     {append([]string{"--claim", "data", "--storage-class", "fast"}, fio...), "expected --storage-class or --claim"},
+		"no target":               {fio, "expected --storage-class, --claim or --from-schedule"},
+		"two kinds of target":     {append([]string{"--claim", "data", "--storage-class", "fast"}, fio...), "expected --storage-class, --claim or --from-schedule"},
 		"no workload":             {class, "expected --preset, or --fio"},
 		"two workloads":           {append([]string{"--preset", "etcd", "--fio", "rw=read"}, class...), "got both"},
 		"an option without value": {append([]string{"--fio", "rw"}, class...), "NAME=VALUE"},

@@ -213,9 +213,7 @@ func benchmarkOf(s *v1alpha1.StorageBenchmarkSchedule, qualified *v1alpha1.RunRe
 	maps.Copy(b.Labels, template.Metadata.Labels)
 	maps.Copy(b.Annotations, template.Metadata.Annotations)
 	b.Spec.TTLAfterFinished = nil
-	if baseline := b.Spec.Baseline; baseline != nil && qualified != nil && (baseline.From == "" || baseline.From == v1alpha1.LatestQualified) {
-		baseline.Benchmark, baseline.From = qualified.Benchmark, qualified.Run
-	}
+	b.Spec.Baseline.Follow(qualified)
 	return b
 }
 

@@ -116,6 +116,8 @@ func TestABenchmarkIsListedCancelledAndRunAgainByCommand(t *testing.T) {
 		t.Errorf("create for the second time: exit code %d: %s", code, out)
 	}
 
+	l.createsFromASchedule(storagebench)
+
 	// One whose spec is refused has no run, and can be run again.
 	refused := l.benchmark("refused", func(s *v1alpha1.StorageBenchmarkSpec) { s.Targets[0].StorageClass.Name = "missing" })
 	l.await(refused, "StorageClassNotFound")
@@ -127,5 +129,50 @@ func TestABenchmarkIsListedCancelledAndRunAgainByCommand(t *testing.T) {
 	}
 	if out, code := storagebench("rerun", "refused", "--run-id", "Not a label"); code != 2 || !strings.Contains(out, "runID") {
 		t.Errorf("a run ID that the API refuses: exit code %d: %s", code, out)
+	}
+}
+
+// createsFromASchedule runs now what a schedule runs at another time.
+func (l *lab) createsFromASchedule(storagebench func(args ...string) (string, int)) {
+	l.t.Helper()
+	s := l.schedule("nightly", func(s *v1alpha1.StorageBenchmarkSchedule) {
+		s.Spec.Suspend = true
+		s.Spec.Template.Metadata.Labels = map[string]string{"team": "storage"}
+		s.Spec.Template.Spec.Targets[0].StorageClass.Name = "missing"
+		s.Spec.Template.Spec.Baseline = &v1alpha1.Baseline{MaxRegression: "10%"}
+	})
+	if err := api.Create(l.ctx, s); err != nil {
+		l.t.Fatal(err)
+	}
+	l.eventually("the schedule's last good run is known", func() error {
+		if err := api.Get(l.ctx, client.ObjectKeyFromObject(s), s); err != nil {
+			return err
+		}
+		s.Status.LatestQualified = &v1alpha1.RunReference{Benchmark: "nightly-7", Run: "g1-abc"}
+		return api.Status().Update(l.ctx, s)
+	})
+	if out, code := storagebench("create", "now", "--from-schedule", "nightly"); code != 0 || !strings.Contains(out, "/now created") {
+		l.t.Fatalf("create --from-schedule: exit code %d: %s", code, out)
+	}
+	b := &v1alpha1.StorageBenchmark{}
+	if err := api.Get(l.ctx, client.ObjectKey{Namespace: l.namespace, Name: "now"}, b); err != nil {
+		l.t.Fatal(err)
+	}
+	if b.Labels["team"] != "storage" || b.Labels[v1alpha1.LabelSchedule] != "" || len(b.OwnerReferences) != 0 || b.Spec.Targets[0].StorageClass.Name != "missing" {
+		l.t.Errorf("%+v", b)
+	}
+	if want := (v1alpha1.Baseline{From: "g1-abc", Benchmark: "nightly-7", MaxRegression: "10%"}); *b.Spec.Baseline != want {
+		l.t.Errorf("its baseline is %+v, want %+v", *b.Spec.Baseline, want)
+	}
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"create", "other", "--from-schedule", "weekly"}, "list all with: storagebench get --schedules"},
+		{[]string{"create", "other", "--from-schedule", "nightly", "--trials", "3"}, "--from-schedule and --trials"},
+	} {
+		if out, code := storagebench(c.args...); code != 2 || !strings.Contains(out, c.says) {
+			l.t.Errorf("%v: exit code %d: %s", c.args, code, out)
+		}
 	}
 }
