@@ -56,7 +56,7 @@ func TestWhatAnImportedReportTellsIsJudged(t *testing.T) {
 		"writes of unknown options":    {rates(san), Printed{MayBeUnsynced: true}, nil},
 		"those of less than memory":    {rates(san), Printed{MayBeUnsynced: true, FileBytes: gib, MemoryBytes: gib}, []string{"Qualifies FromMemory write"}},
 		"PostMark":                     {rates(postmark), Printed{WrittenBytes: 3 * gib, ReadsBack: true, Unsynced: true}, []string{"Qualifies FromMemory create", "Qualifies FromMemory transactions", "Qualifies FromMemory read"}},
-		"PostMark in a large memory":   {rates(postmark), Printed{WrittenBytes: 3 * gib, ReadsBack: true, MemoryBytes: 8 * gib}, []string{"Invalidates FromMemory read"}},
+		"PostMark in a large memory":   {rates(postmark), Printed{WrittenBytes: 3 * gib, ReadsBack: true, MemoryBytes: 8 * gib}, []string{"Invalidates FromMemory read", "Qualifies FromMemory transactions"}},
 		"PostMark beyond its memory":   {rates(postmark), Printed{WrittenBytes: 30 * gib, ReadsBack: true, MemoryBytes: 8 * gib}, nil},
 		"8 KiB at a time":              {sequentialFio(8<<10, "bs=8k\n"), Printed{}, []string{"Qualifies BlockSizeLimited write"}},
 		"1 MiB at a time":              {sequentialFio(1<<20, "bs=1m\n"), Printed{}, nil},

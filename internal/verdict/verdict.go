@@ -118,14 +118,18 @@ var chain = []check{
 // name for each operation.
 func Judge(f Facts) []result.Verdict {
 	var out []result.Verdict
-	for _, c := range chain {
-		for _, v := range c(&f) {
+	add := func(found []result.Verdict) {
+		for _, v := range found {
 			if !slices.ContainsFunc(out, func(o result.Verdict) bool { return o.Name == v.Name && o.Operation == v.Operation }) {
 				v.Sentence = plain(v.Sentence)
 				out = append(out, v)
 			}
 		}
 	}
+	for _, c := range chain {
+		add(c(&f))
+	}
+	add(ofWholes(&f, out))
 	slices.SortStableFunc(out, func(a, b result.Verdict) int { return cmp.Compare(rank(a.Effect), rank(b.Effect)) })
 	return out
 }

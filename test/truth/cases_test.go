@@ -67,7 +67,7 @@ var asked = []kind{
 		twin: on(`bandwidth: {size: 128Mi, direct: true, operations: [Write]}`),
 	},
 	{
-		name: "PostMark in memory", verdict: "FromMemory", operation: "read", invalid: true,
+		name: "PostMark in memory", verdict: "FromMemory", operation: "transactions", invalid: true,
 		lie:  on(`postmark: {files: 500, transactions: 5000}`),
 		twin: on(fio(randomRead + direct)),
 	},

@@ -1,0 +1,75 @@
+package verdict
+
+import (
+	"slices"
+
+	"storagebench.io/storagebench/internal/result"
+)
+
+// wholes are operations that consist of others, which are reported beside them: PostMark's transactions, and
+// filesync's files. Of their parts, those that move data or sync it are listed; what only changes names is
+// as much in memory as they are.
+var wholes = map[string][]string{
+	"transactions": {"create", "read", "append"},
+	"filesync":     {"write", "sync"},
+}
+
+// ofData are the verdicts that say where data came from or went to.
+var ofData = []string{MemoryBacked, CachedBelow, ThinReads, DataReduced, FromMemory, ImpossibleUncached, WorkingSetTooSmall}
+
+// ofWholes returns for each whole the verdicts on its parts that take a share of its time which is bad: that of parts
+// with that verdict, and for an invalid number that of those which it invalidates. If times are not known, a number is
+// invalid if all of its parts are.
+func ofWholes(f *Facts, judged []result.Verdict) []result.Verdict {
+	var out []result.Verdict
+	for _, whole := range f.operations() {
+		parts := slices.DeleteFunc(slices.Clone(wholes[whole]), func(op string) bool { return !slices.Contains(f.operations(), op) })
+		for _, name := range ofData {
+			if v, bad := f.ofWhole(parts, name, judged); bad {
+				v.Operation = whole
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// ofWhole is the verdict of a name on the part that has most of the time of those with it, with the effect that
+// it has on all parts together.
+func (f *Facts) ofWhole(parts []string, name string, judged []result.Verdict) (v result.Verdict, bad bool) {
+	var all, affected, invalid, most float64
+	known := !slices.ContainsFunc(parts, func(op string) bool { return f.took(op) == 0 })
+	for _, op := range parts {
+		took := 1.0
+		if known {
+			took = f.took(op)
+		}
+		all += took
+		i := slices.IndexFunc(judged, func(j result.Verdict) bool { return j.Name == name && j.Operation == op })
+		if i < 0 {
+			continue
+		}
+		affected += took
+		if judged[i].Effect == result.Invalidates {
+			invalid += took
+		}
+		if took >= most {
+			v, most = judged[i], took
+		}
+	}
+	if all == 0 {
+		return v, false
+	}
+	if v.Effect, bad = effect(invalid / all); v.Effect == result.Invalidates && (known || invalid == all) {
+		return v, true
+	}
+	_, bad = effect(affected / all)
+	v.Effect = result.Qualifies
+	return v, bad
+}
+
+// took is the time that an operation took in all; 0: that is not known. Of operations that are not counted, each
+// takes part in the whole as often as the others.
+func (f *Facts) took(op string) float64 {
+	return max(1, f.value(op+".count")) * f.value(op+".latency.mean")
+}
