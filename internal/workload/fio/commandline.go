@@ -36,13 +36,13 @@ type commandLine struct {
 	included, read int
 }
 
-func parseCommandLine(text string, includes map[string]string, known catalogue) *commandLine {
+func parseCommandLine(text string, includes, given map[string]string, known catalogue) *commandLine {
 	c := &commandLine{known: known, includes: includes, assigned: map[string]string{}, used: map[string]bool{}}
 	if len(text) > maxText {
 		c.problem(place{}, fmt.Sprintf("the command line has %d bytes, more than the limit of %d", len(text), maxText), "use a job file")
 		return c
 	}
-	s := splitWords(text)
+	s := splitWords(text, given)
 	c.words, c.changes, c.problems = s.words, s.changes, s.problems
 	if len(c.problems) > 0 || !c.program() {
 		return c
@@ -69,7 +69,12 @@ func (c *commandLine) problem(at place, message, remedy string) {
 
 // program removes the words up to fio. Without one, all words are arguments.
 func (c *commandLine) program() bool {
-	i := slices.IndexFunc(c.words, func(w word) bool { return path.Base(w.text) == "fio" })
+	i := slices.IndexFunc(c.words, isProgram)
+	for n := range c.words { // kubectl exec fio -- fio, docker run fio fio
+		if n > 0 && isProgram(c.words[n]) && (c.words[n-1].text == "--" || isProgram(c.words[n-1])) {
+			i = n
+		}
+	}
 	if i < 0 {
 		if len(c.words) > 0 && strings.HasPrefix(c.words[0].text, "-") {
 			return true
@@ -77,23 +82,42 @@ func (c *commandLine) program() bool {
 		c.problem(place{}, "it is no command line of fio", "begin with fio, as in fio --name=a --rw=read --size=1GiB")
 		return false
 	}
+	var before []string
 	for _, w := range c.words[:i] {
 		name, value, assigns := strings.Cut(w.text, "=")
 		switch {
-		case assigns && isVariable(name):
+		case assigns && isVariable(name) && len(before) == 0:
 			c.assigned[name] = value
-		case !slices.Contains([]string{"sudo", "time", "env"}, w.text):
-			c.problem(w.place, fmt.Sprintf("fio is an argument of %q", clip(w.text)), "begin with fio")
+		case slices.Contains(shellWords, w.text):
+			c.problem(w.place, fmt.Sprintf("fio is a part of what a shell does with %q", clip(w.text)), "begin with fio, and write a workload for each command")
 			return false
+		case !slices.Contains([]string{"sudo", "time", "env", "$"}, w.text) || len(before) > 0:
+			before = append(before, w.text)
 		}
+	}
+	if len(before) > 0 {
+		c.changes = append(c.changes, change{c.words[0].place, fmt.Sprintf("%q is left out: only fio is started", clip(strings.Join(before, " ")))})
 	}
 	c.words = c.words[i+1:]
 	return true
 }
 
+// shellWords begin what is more than a command.
+var shellWords = []string{"if", "then", "else", "elif", "for", "while", "until", "do", "case", "function", "select", "!", "{", "(", "[", "[["}
+
+// isProgram reports whether a word is fio, also by a path, or a variable that stands for it.
+func isProgram(w word) bool {
+	name := path.Base(w.text)
+	return name == "fio" || slices.Contains([]string{"$fio", "${fio}", "$fio_prog", "$fio_bin", "${fio_bin}"}, strings.ToLower(name))
+}
+
 // option reads an option with one dash or two, and its value, which may be the next word.
 func (c *commandLine) option(w word) {
 	o := splitOption(strings.TrimPrefix(strings.TrimPrefix(w.text, "-"), "-"), w.place)
+	if whole := c.whole(o.name); whole != o.name {
+		c.changes = append(c.changes, change{w.place, "--" + clip(o.name) + " is read as --" + whole + ", which it abbreviates"})
+		o.name = whole
+	}
 	takes, ours := ofProgram[o.name]
 	if !ours {
 		takes = c.takesNext(o.name)

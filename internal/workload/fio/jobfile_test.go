@@ -279,8 +279,8 @@ func TestRefusalsSayWhereAndWhatToDo(t *testing.T) {
 			want:   trial.Failure{Field: "fio.include.common.inc", Message: "nothing includes this file", Remedy: "remove it, or include it by this name"},
 		},
 		"another command": {
-			config: config{CommandLine: "fio --name=a --size=1m && rm -rf /"},
-			want:   trial.Failure{Field: "fio.commandLine", Message: `line 1: another command follows: "rm -rf /"`, Remedy: "make it a workload of its own"},
+			config: config{CommandLine: "fio --name=a --size=1m && fio --name=b"},
+			want:   trial.Failure{Field: "fio.commandLine", Message: `line 1: another command follows: "fio --name=b"`, Remedy: "make it a workload of its own"},
 		},
 		"several problems": {
 			config: config{JobFile: "[a]\nsiez=1m\nexec_prerun=id\nbs=x"},

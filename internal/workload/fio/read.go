@@ -86,11 +86,16 @@ func (r *reader) read(name string) {
 		r.sections(r.known.without(sections, r.mode))
 		r.changes = nil // the preset is ours
 	case r.config.CommandLine != "":
-		c := parseCommandLine(r.config.CommandLine, r.config.Include, r.known)
+		c := parseCommandLine(r.config.CommandLine, r.config.Include, r.config.Variables, r.known)
 		r.problems, r.changes, r.vars.shell = c.problems, c.changes, true
 		if r.vars.given = maps.Clone(c.assigned); r.vars.given != nil {
 			maps.Copy(r.vars.given, r.config.Variables)
 			for name := range c.assigned {
+				r.vars.used[name] = true
+			}
+		}
+		for name := range r.config.Variables { // also in what is left out
+			if strings.Contains(r.config.CommandLine, "$"+name) || strings.Contains(r.config.CommandLine, "${"+name) {
 				r.vars.used[name] = true
 			}
 		}
@@ -269,6 +274,7 @@ func (r *reader) option(j *job, o option, section string) {
 		r.change(o.place, "%s is left out: %s", written(o), why)
 		return
 	}
+	r.separate(&o)
 	if err := r.known.apply(j.options, o, r.mode); err != nil {
 		r.problem(err)
 		return
@@ -345,6 +351,10 @@ func (c catalogue) apply(into map[string]string, o option, mode trial.Mode) erro
 	if err := checkCharacters(value); err != nil && !slices.Contains(patternOptions, a.name) {
 		return &lineError{place: o.place, message: o.name + ": " + err.Error(), remedy: "write plain values: backquotes, quotes and expressions of a shell are not expanded"}
 	}
+	if a.unsets(value) {
+		delete(into, a.name)
+		return nil
+	}
 	canonical, err := a.syntax.check(value)
 	if choice, ok := errors.AsType[*choiceError](err); ok {
 		return &lineError{place: o.place, message: o.name + ": " + err.Error(), remedy: suggest.Remedy(choice.given, choice.choices)}
@@ -378,8 +388,8 @@ func (c catalogue) refuse(o option) error {
 		return &lineError{place: o.place, message: fmt.Sprintf("the option %s is not allowed: %s", o.name, reason), remedy: "remove it"}
 	}
 	message := fmt.Sprintf("%q is not a fio option that storagebench allows", clip(o.name))
-	if suggest.Nearest(o.name, c.names()) != "" {
-		return &lineError{place: o.place, message: message, remedy: suggest.Remedy(o.name, c.names())}
+	if names := append(c.names(), namesAndTargets...); suggest.Nearest(o.name, names) != "" {
+		return &lineError{place: o.place, message: message, remedy: suggest.Remedy(o.name, names)}
 	}
 	return &lineError{place: o.place, message: message, remedy: "remove it; docs/reference/fio-options.md lists those that are allowed"}
 }

@@ -70,15 +70,17 @@ own in which sizes are bytes and times are microseconds; the trial's document ho
 - **Names.** The name of a job is that of its section, or its ` + "`name`" + `, with - for what is not a letter,
   a digit or one of ` + "`- _ + .`" + `. Of several with one name the second is called NAME-2, and so on.
 - **Sizes.** ` + "`4k`, `4KB`, `4Ki` and `4KiB`" + ` are all 4096 bytes, and so on for M, G, T and P. fio 3.33
-  takes ` + "`KiB`" + ` for 1000 bytes. ` + "`0x1000`" + ` is 4096.
+  takes ` + "`KiB`" + ` for 1000 bytes. ` + "`0x1000`" + ` is 4096. ` + "`bs=4k-16k`" + ` is 4k for reads and 16k for writes, as in fio; ` + "`bsrange`" + ` is a range.
+  0 is the same as no ` + "`size`, `io_size`, `number_ios`, `loops`, `rate`, `rate_iops` or `thinktime`" + `.
 - **Variables.** ` + "`${NAME}`" + ` in a value is what ` + "`fio.variables`" + ` says, and nothing of the worker's environment.
   ` + "`$ncpus`, `$mb_memory` and `$pagesize`" + ` are those of the node, unless a variable of that name is given.
   ` + "`$ncpus*2` and `(2*1g)/4`" + ` are calculated. fio gets the results: it would start a shell.
 - **Included files.** ` + "`include FILE`" + ` is the text that ` + "`fio.include`" + ` has under that name, or under its last
   element. No file is read.
 - **Command lines.** ` + "`fio.commandLine`" + ` is split into words as a shell does it, but no shell reads it. A job file
-  among the words is one of ` + "`fio.include`" + `. Redirections and pipes are left out, and so are options for
-  fio's output.
+  among the words is one of ` + "`fio.include`" + `. Variables that ` + "`fio.variables`" + ` or the lines before set, ` + "`$((8*1024))` and `$(nproc)`" + ` are
+  replaced. Redirections, pipes, options for fio's output, and other commands before and after fio are left out. A second command of fio is refused.
+  Options may be abbreviated, as getopt does it.
 - **Times.** An unknown unit, as in ` + "`30sec`" + `, is refused; fio takes it for microseconds.
 - **Flags.** ` + "`stonewall=0` and the like mean what they say; fio looks at the name only. A flag or a choice of 0 and 1 without a value is 1." + `
 - **The last one counts** of options that say the same: ` + "`direct` and `buffered`, `rwmixread` and `rwmixwrite`" + `.

@@ -123,7 +123,7 @@ func (r *reader) complete(j *job) {
 	if r.mode == trial.Block {
 		return
 	}
-	for _, name := range []string{"size", "io_size"} {
+	for _, name := range []string{"size", "io_size", "offset"} {
 		percent, ok := strings.CutSuffix(j.options[name], "%")
 		if !ok {
 			continue
@@ -222,8 +222,6 @@ func (j job) checkWhole(mode trial.Mode) error {
 	switch each := number(j.options["size"]) / j.files(); {
 	case mode == trial.Filesystem && strings.Contains(j.pattern(), "trim"):
 		return wrong(j.place, fmt.Sprintf("%s has rw=%s, which files do not support", j.title(), j.options["rw"]), "trim needs a block device: a target with blockDevice, or volumeMode: Block")
-	case mode == trial.Filesystem && strings.HasSuffix(j.options["offset"], "%"):
-		return wrong(j.at["offset"], j.title()+" has an offset in percent, but a file has no size before it is written", "give an offset such as 1GiB; percentages are for block devices")
 	case mode == trial.Filesystem && !j.has("filesize") && j.has("size") && each < j.minBlock():
 		return wrong(j.at["size"], fmt.Sprintf("%s has files of %s and blocks of %s", j.title(), workload.Human(each), workload.Human(j.minBlock())), "raise size or lower bs")
 	case j.options["zonemode"] == "strided" && (!j.has("zonesize")):

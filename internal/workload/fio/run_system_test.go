@@ -27,7 +27,7 @@ func TestFioAcceptsEveryAllowedOption(t *testing.T) {
 		"CPU numbers, as 0-3,8": "0", "size; up to three for read,write,trim": "4k,8k",
 	}
 	needs := map[string]string{
-		"hipri": "ioengine=io_uring", "userspace_reap": "ioengine=libaio", "uncached": "ioengine=io_uring", "sqthread_poll": "ioengine=io_uring", "force_async": "ioengine=io_uring", "nowait": "ioengine=pvsync2", "fixedbufs": "ioengine=io_uring", "registerfiles": "ioengine=io_uring", "nonvectored": "ioengine=io_uring",
+		"hipri": "ioengine=io_uring", "hipri_percentage": "ioengine=pvsync2", "userspace_reap": "ioengine=libaio", "uncached": "ioengine=io_uring", "sqthread_poll": "ioengine=io_uring", "force_async": "ioengine=io_uring", "nowait": "ioengine=pvsync2", "fixedbufs": "ioengine=io_uring", "registerfiles": "ioengine=io_uring", "nonvectored": "ioengine=io_uring",
 		"time_based": "runtime=1", "cpus_allowed_policy": "cpus_allowed=0", "thinktime_spin": "thinktime=5", "thinktime_blocks": "thinktime=5",
 		"dedupe_percentage": "rw=write", "verify_backlog": "verify=md5", "exit_what": "exitall", "zonemode": "zonesize=1m", "verify_pattern": "verify=pattern",
 	}

@@ -36,6 +36,12 @@ func (r *reader) special(j *job, o option, section string) bool {
 			r.change(o.place, "%s is left out: a device ends where it ends, and fio fills none", written(o))
 			return true
 		}
+	case "atomic":
+		if o.value == "1" || !o.hasValue {
+			j.options["direct"], j.at["direct"] = "1", o.place
+			r.change(o.place, "%s is direct=1: fio 3.33 makes no more of it", written(o))
+			return true
+		}
 	case "create_only":
 		if o.value == "1" || !o.hasValue {
 			j.raw(o.name, o)
@@ -59,7 +65,7 @@ func (r *reader) special(j *job, o option, section string) bool {
 }
 
 // offByDefault are options that are refused, but mean nothing when they are 0.
-var offByDefault = []string{"create_only", "verify_only", "fill_device", "fill_fs", "readonly", "cgroup_nodelete"}
+var offByDefault = []string{"atomic", "create_only", "verify_only", "fill_device", "fill_fs", "readonly", "cgroup_nodelete"}
 
 // rename takes the name that a job gives itself. fio ignores one in [global].
 func (r *reader) rename(j *job, o option, section string) {
@@ -87,6 +93,7 @@ func leavesOut() map[string]string {
 		memory   = "a worker may not lock or pin memory of the node"
 		failure  = "an I/O that fails ends the trial, which is then no measurement"
 		hist     = "the trial's document has the histograms"
+		replays  = "it is for replays"
 	)
 	const interval = "a line of a log is an interval of the trial's samples"
 	return map[string]string{
@@ -103,10 +110,11 @@ func leavesOut() map[string]string {
 		"allow_file_create": "storagebench sets it", "allow_mounted_write": "the target is never a mounted device", "unique_filename": "fio's client and server are not used",
 		"write_hist_log": hist, "log_hist_msec": hist, "log_hist_coarseness": hist,
 		"write_iolog": "a log of every I/O is not written", "log_compression": "logs are compressed with the raw output", "log_compression_cpus": "logs are compressed with the raw output",
-		"log_store_compressed": "logs are compressed with the raw output", "log_entries": "storagebench sets it", "per_job_logs": "each clone has its own log", "log_alternate_epoch": "it is for replays",
-		"log_alternate_epoch_clock_id": "it is for replays", "log_prio": "a worker may not change its priority",
+		"log_store_compressed": "logs are compressed with the raw output", "log_entries": "storagebench sets it", "per_job_logs": "each clone has its own log", "log_alternate_epoch": replays,
+		"log_alternate_epoch_clock_id": replays, "log_prio": "a worker may not change its priority", "priohint": priority, "job_start_clock_id": output,
+		"read_iolog_chunked": replays, "replay_no_stall": replays, "replay_align": replays, "replay_scale": replays, "replay_skip": replays, "replay_time_scale": replays, "merge_blktrace_scalars": replays, "merge_blktrace_iters": replays,
 		"verify_dump": "no files are written outside the target", "verify_state_save": "no files are written outside the target", "verifysort": "fio itself ignores it", "verifysort_nr": "fio itself ignores it", "flow_watermark": "fio itself ignores it",
-		"rwmixcycle": "fio itself ignores it", "rw_sequential": "fio itself ignores it", "userspace_libaio_reap": "fio itself ignores it", "dedupe_global": "jobs have data of their own",
+		"rwmixcycle": "fio itself ignores it", "write_barrier": "fio itself ignores it", "rw_sequential": "fio itself ignores it", "userspace_libaio_reap": "fio itself ignores it", "dedupe_global": "jobs have data of their own",
 		"steadystate_check_interval": "fio 3.33 checks every second", "ss_interval": "fio 3.33 checks every second", "bwavgtime": "samples are not read", "iopsavgtime": "samples are not read",
 	}
 }

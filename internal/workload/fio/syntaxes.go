@@ -2,6 +2,7 @@ package fio
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -93,7 +94,7 @@ func orPercent(of syntax) syntax {
 // sizeOrRange is a size, or a range that each file's size is drawn from.
 func sizeOrRange(of syntax) syntax {
 	return syntax{name: "size, or a range as 4k-64k", numeric: true, check: func(v string) (string, error) {
-		if strings.Contains(v, "-") {
+		if strings.ContainsAny(v, "-:,") {
 			return sizeRange(of).check(v)
 		}
 		return of.check(v)
@@ -291,4 +292,17 @@ func dataPattern(offsets bool) syntax {
 // logName is the name of a log, which is ours.
 func logName() syntax {
 	return syntax{name: "any name, or none", bare: "1", check: func(string) (string, error) { return "1", nil }}
+}
+
+// zoneMode is how zones of a file or a device are used.
+func zoneMode() syntax {
+	s := oneOf("none", "strided")
+	choice := s.check
+	s.check = func(v string) (string, error) {
+		if v == "zbd" {
+			return "", errors.New("zbd: " + zoned)
+		}
+		return choice(v)
+	}
+	return s
 }

@@ -61,10 +61,17 @@ func boolean() syntax {
 }
 
 // flag is an option whose presence turns it on. fio does not look at its value,
-// so that stonewall=0 turns it on too; here, 0 leaves it out.
+// so that stonewall=0 turns it on too, as thread=8 does; here, 0 leaves it out.
 func flag() syntax {
 	s := boolean()
 	s.flag = true
+	check := s.check
+	s.check = func(v string) (string, error) {
+		if n, err := strconv.ParseUint(v, 10, 32); err == nil && n > 1 {
+			v = "1"
+		}
+		return check(v)
+	}
 	return s
 }
 
@@ -153,10 +160,10 @@ func list(of syntax) syntax {
 	}}
 }
 
-// sizeRange is 4k-64k.
+// sizeRange is 4k-64k. fio takes 4k:64k too, and 4k,64k where no list for reads and writes is meant.
 func sizeRange(of syntax) syntax {
 	return syntax{name: "range of sizes, as 4k-64k", check: func(v string) (string, error) {
-		low, high, ok := strings.Cut(strings.Replace(v, ":", "-", 1), "-")
+		low, high, ok := strings.Cut(strings.NewReplacer(":", "-", ",", "-").Replace(v), "-")
 		if !ok {
 			return "", fmt.Errorf("%q is not a range like 4k-64k", clip(v))
 		}
@@ -212,7 +219,7 @@ func duration(unit time.Duration, high time.Duration) syntax {
 			return "", err
 		}
 		if d > high {
-			return "", fmt.Errorf("%s is longer than %s", clip(v), high)
+			return "", fmt.Errorf("%s is longer than %s, the longest that is allowed", clip(v), high)
 		}
 		return strconv.FormatInt(d.Microseconds(), 10) + "us", nil
 	}}

@@ -2,6 +2,10 @@ package fio
 
 import (
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -23,14 +27,18 @@ type splitter struct {
 	word    strings.Builder
 	started bool
 	// drop reports that the next word is the file of a redirection.
-	drop     bool
+	drop bool
+	// given are variables with their values, and expanded how many bytes took their places.
+	given    map[string]string
+	expanded int
 	changes  []change
 	problems []*lineError
 }
 
-// splitWords returns the words of a command line. Lines may be continued with a backslash.
-func splitWords(text string) *splitter {
-	s := &splitter{rest: text, at: place{line: 1}}
+// splitWords returns the words of a command line, with the variables that are given. Lines may
+// be continued with a backslash.
+func splitWords(text string, given map[string]string) *splitter {
+	s := &splitter{rest: text, at: place{line: 1}, given: given}
 	for s.rest != "" && len(s.problems) == 0 && s.step() {
 	}
 	s.end()
@@ -78,6 +86,10 @@ func (s *splitter) step() bool {
 	case strings.HasPrefix(s.rest, "\\\n"):
 		s.take(2)
 		return true
+	case lineGoesOn.MatchString(s.rest):
+		s.changes = append(s.changes, change{s.at, "the line goes on after the \\, as it is meant, and what follows it is left out"})
+		s.take(len(lineGoesOn.FindString(s.rest)))
+		return true
 	case c == '\\':
 		escaped := s.take(min(2, len(s.rest)))[1:]
 		return s.add(escaped)
@@ -85,8 +97,10 @@ func (s *splitter) step() bool {
 		return s.singleQuoted()
 	case c == '"':
 		return s.doubleQuoted()
-	case strings.HasPrefix(s.rest, "$(") || c == '`':
-		return s.refuse("it has the output of another command in it", "write what that prints")
+	case c == '`':
+		return s.refuse(outputInside, outputRemedy)
+	case c == '$':
+		return s.variable(false)
 	case c == '#' && !s.started:
 		s.take(len(firstLine(s.rest)))
 		return true
@@ -112,14 +126,20 @@ func (s *splitter) singleQuoted() bool {
 }
 
 func (s *splitter) doubleQuoted() bool {
-	for i := 1; i < len(s.rest); i++ {
+	s.take(1)
+	s.started = true
+	for i := 0; i < len(s.rest); i++ {
 		switch c := s.rest[i]; {
 		case c == '"':
-			s.started = true
 			s.take(i + 1)
 			return true
-		case c == '`' || strings.HasPrefix(s.rest[i:], "$("):
-			return s.refuse("it has the output of another command in it", "write what that prints")
+		case c == '`':
+			return s.refuse(outputInside, outputRemedy)
+		case c == '$':
+			if s.take(i); !s.variable(true) {
+				return false
+			}
+			i = -1
 		case c == '\\' && i+1 < len(s.rest) && strings.IndexByte("\"\\$`\n", s.rest[i+1]) >= 0:
 			if i++; s.rest[i] != '\n' {
 				s.word.WriteByte(s.rest[i])
@@ -144,22 +164,157 @@ func (s *splitter) operator() bool {
 		return s.refuse("it reads another file", "give the file's text as fio.jobFile, or in fio.include")
 	case strings.HasPrefix(s.rest, "&>") || s.rest[0] == '>':
 		s.take(len(s.rest) - len(strings.TrimLeft(s.rest, "&>|")))
-		s.changes = append(s.changes, change{s.at, "fio's output goes into the trial's document, and not where > leads"})
+		if s.hasFio() {
+			s.changes = append(s.changes, change{s.at, "fio's output goes into the trial's document, and not where > leads"})
+		}
 		s.drop = true
 		return true
-	case s.rest[0] == '|' && !strings.HasPrefix(s.rest, "||"):
+	case !s.hasFio():
+		return s.leaveOut()
+	case strings.HasPrefix(s.rest, "||"):
+		s.changes = append(s.changes, change{s.at, "what follows the || is left out: it is for a fio that fails"})
+		return false
+	case s.rest[0] == '|':
 		s.changes = append(s.changes, change{s.at, "what follows the | is left out"})
 		return false
 	}
-	s.take(1)
-	s.rest = strings.TrimLeft(s.rest, " \t\r\n;&")
-	if s.rest == "" || len(s.words) == 0 && s.rest[0] != '|' {
-		return s.rest != ""
+	return s.follows()
+}
+
+// hasFio reports whether the words so far start fio.
+func (s *splitter) hasFio() bool {
+	return slices.ContainsFunc(s.words, isProgram) || len(s.words) > 0 && strings.HasPrefix(s.words[0].text, "-")
+}
+
+// leaveOut is at the end of a command before that of fio. What it assigns is kept.
+func (s *splitter) leaveOut() bool {
+	assigns := true
+	var texts []string
+	for _, w := range s.words {
+		name, _, ok := strings.Cut(w.text, "=")
+		assigns = assigns && ok && isVariable(name)
+		texts = append(texts, w.text)
 	}
-	return s.refuse(fmt.Sprintf("another command follows: %q", clip(firstLine(s.rest))), "make it a workload of its own")
+	switch {
+	case len(texts) == 0:
+	case slices.Contains(shellWords, texts[0]):
+		return s.refuse(fmt.Sprintf("a shell does more with %q than to start fio", clip(texts[0])), "write a workload for each command of fio, which begins with fio")
+	case assigns:
+		for _, text := range texts {
+			name, value, _ := strings.Cut(text, "=")
+			s.assign(name, value)
+		}
+	default:
+		s.changes = append(s.changes, change{s.at, fmt.Sprintf("%q is left out: only fio is started", clip(strings.Join(texts, " ")))})
+	}
+	s.words = nil
+	s.take(1)
+	return true
+}
+
+// assign sets a variable for what follows, unless the user has set it.
+func (s *splitter) assign(name, value string) {
+	if _, ok := s.given[name]; !ok {
+		s.given = maps.Clone(s.given)
+		if s.given == nil {
+			s.given = map[string]string{}
+		}
+		s.given[name] = value
+	}
+}
+
+// lineGoesOn is a backslash with blanks after it, or a comment, which is not what a shell takes for
+// the end of a line that goes on.
+var lineGoesOn = regexp.MustCompile(`^\\[ \t]+(?:#[^\n]*)?\n`)
+
+// anotherFio is a further command of fio in a text.
+var anotherFio = regexp.MustCompile(`(?:^|[\s;&|(/])fio\s`)
+
+// follows is at the end of the command of fio. Other commands of fio are workloads of their own.
+func (s *splitter) follows() bool {
+	next := strings.TrimLeft(s.rest, " \t\r\n;&")
+	between := s.rest[:len(s.rest)-len(next)]
+	word, _, _ := strings.Cut(firstLine(next), " ")
+	switch {
+	case next == "":
+		return false
+	case strings.HasPrefix(next, "-") && strings.Trim(between, " \t\r\n") == "":
+		s.take(len(between))
+		s.changes = append(s.changes, change{s.at, "the line is read as one with that above, as it begins with -; a shell needs a \\ for that"})
+		return true
+	case anotherFio.MatchString(next) || slices.Contains(shellWords, word):
+		return s.refuse(fmt.Sprintf("another command follows: %q", clip(firstLine(next))), "make it a workload of its own")
+	}
+	s.take(len(between))
+	s.changes = append(s.changes, change{s.at, fmt.Sprintf("%q is left out: only fio is started", clip(firstLine(next)))})
+	return false
 }
 
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return line
+}
+
+// variable reads a $. In place of a variable that is given stand the words of its value, or the
+// value as it is in double quotes. Others stay as they are, for the option that they are in.
+func (s *splitter) variable(quoted bool) bool {
+	switch {
+	case strings.HasPrefix(s.rest, "$((") && s.arithmetic():
+		return true
+	case strings.HasPrefix(s.rest, processors):
+		s.take(len(processors))
+		return s.add("$ncpus") // fio's own word for it
+	case strings.HasPrefix(s.rest, "$("):
+		return s.refuse(outputInside, outputRemedy)
+	}
+	name, fallback, after, err := (&variables{shell: true}).reference(s.rest[1:])
+	value, ok := s.given[name]
+	if !ok && fallback != nil {
+		value, ok = *fallback, true
+	}
+	if err != nil || !ok {
+		return s.add(s.take(1))
+	}
+	if s.expanded += len(value); s.expanded > maxText {
+		return s.refuse(fmt.Sprintf("with its variables it is longer than %d bytes", maxText), "use a job file")
+	}
+	s.take(len(s.rest) - len(after))
+	if quoted {
+		return s.add(value)
+	}
+	for i, field := range strings.Fields(value) {
+		if i > 0 {
+			s.end()
+		}
+		s.add(field)
+	}
+	return true
+}
+
+const (
+	outputInside = "it has the output of another command in it"
+	outputRemedy = "write what that prints"
+	processors   = "$(nproc)"
+)
+
+// arithmetic reads $((8*1024)), with variables that are given.
+func (s *splitter) arithmetic() bool {
+	inner, _, ok := strings.Cut(s.rest[len("$(("):], "))")
+	if !ok {
+		return false
+	}
+	v := variables{given: s.given, shell: true, used: map[string]bool{}}
+	text := inner
+	if strings.Contains(text, "$") {
+		var err error
+		if text, _, err = v.expand(text); err != nil {
+			return false
+		}
+	}
+	n, err := calculate(text)
+	if err != nil {
+		return false
+	}
+	s.take(len("$((") + len(inner) + len("))"))
+	return s.add(strconv.FormatUint(n, 10))
 }
