@@ -53,7 +53,7 @@ func separate(lines []string, cut bool) []string {
 	for i := 0; i < len(lines); {
 		var own []string
 		end := i
-		for k := i; k < len(lines) && (origins.MatchString(lines[k]) || len(own) > 0 && strings.TrimSpace(lines[k]) == ""); k++ {
+		for k := i; k < len(lines) && (hasOrigin(lines[k]) || len(own) > 0 && strings.TrimSpace(lines[k]) == ""); k++ {
 			if strings.TrimSpace(lines[k]) != "" {
 				own, end = append(own, lines[k]), k+1
 			}
@@ -71,6 +71,12 @@ func separate(lines []string, cut bool) []string {
 		i = end
 	}
 	return out
+}
+
+// hasOrigin reports whether a line begins with where it comes from.
+func hasOrigin(line string) bool {
+	const most = 140
+	return strings.ContainsAny(line[:min(len(line), most)], "|[:") && origins.MatchString(line)
 }
 
 // separated does so with lines that all have an origin; nil: they have none. Those of several come mixed: each gets

@@ -195,6 +195,11 @@ func (p *parser) joined(i int) (string, int, error) {
 		next++
 	}
 	row, all := p.header.whole(line)
+	if !row {
+		if cut := p.header.uncommented(line); cut != "" {
+			return cut, i, nil
+		}
+	}
 	if next >= len(p.lines) || all || !row && values(line) < fewestValues {
 		return line, i, nil
 	}

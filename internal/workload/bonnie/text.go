@@ -267,6 +267,22 @@ func (h *header) whole(line string) (row, all bool) {
 	return true, cells[len(cells)-1].rate != ""
 }
 
+// uncommented is a row without the words that somebody wrote behind it; empty: it is no row, or
+// has none.
+func (h *header) uncommented(line string) string {
+	found := words.FindAllStringIndex(line, -1)
+	for first := 1; first+len(h.ends) < len(found); first++ {
+		behind := found[first+len(h.ends)]
+		if !allValues(line, found[first:first+len(h.ends)]) || value.MatchString(line[behind[0]:behind[1]]) {
+			continue
+		}
+		if label := line[found[first-1][0]:found[first-1][1]]; h.labelled([]string{label}) {
+			return line[:found[first+len(h.ends)-1][1]]
+		}
+	}
+	return ""
+}
+
 // labelled reports whether the words before a row end with a size, or a number of files.
 func (h *header) labelled(labels []string) bool {
 	last := labels[len(labels)-1]
