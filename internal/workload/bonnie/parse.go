@@ -142,6 +142,7 @@ func (p *parser) at(i int) error {
 		return err
 	case ok:
 		p.read = i + 1
+	case p.label(i):
 	case p.header.rows == 0 && !p.partOfHeader(i):
 		return fmt.Errorf("%q is no row of the table that begins above it", clip(line))
 	case p.cut && p.read == i && i == len(p.lines)-1:
@@ -213,6 +214,28 @@ func (p *parser) joined(i int) (string, int, error) {
 	}
 	p.lines[next] = ""
 	return both, next, nil
+}
+
+// label takes line i as the title of the rows below, if it is one between rows.
+func (p *parser) label(i int) bool {
+	const nearby = 3
+	next := i + 1
+	for next < min(len(p.lines), i+nearby) && strings.TrimSpace(p.lines[next]) == "" {
+		next++
+	}
+	if next >= len(p.lines) || values(p.lines[i]) >= fewestValues { // a row that was damaged
+		return false
+	}
+	if row, _ := p.header.whole(p.lines[next]); !row {
+		return false
+	}
+	title := printed.TitleOf(p.lines, i+1, i)
+	if title.Text == "" {
+		return false
+	}
+	p.outline.ReadTo(p.lines, i+1)
+	p.title, p.section, p.read = title.Text, p.outline.Above(title), i+1
+	return true
 }
 
 // partOfHeader reports whether line i says nothing by itself, as a rule below a header.
