@@ -213,6 +213,9 @@ func beingRestored(b *v1alpha1.StorageBenchmark) bool {
 // stateLine returns the state in one line: reason, progress, message.
 func stateLine(b *v1alpha1.StorageBenchmark) string {
 	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady)
+	if b.DeletionTimestamp != nil && (c == nil || c.Reason != reason.Deleting) {
+		return "Deleting: the operator has not begun to remove it; if that lasts, see whether the operator runs"
+	}
 	if c == nil || b.Status.ObservedGeneration != b.Generation {
 		return "Pending: the operator has not processed it yet"
 	}

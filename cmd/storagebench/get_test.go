@@ -45,3 +45,22 @@ func TestARunIsJudgedByWhatItMeasuredAndLeftBehind(t *testing.T) {
 		}
 	}
 }
+
+func TestOneThatIsDeletedDoesNotLookAsIfItRan(t *testing.T) {
+	now := metav1.Now()
+	b := &v1alpha1.StorageBenchmark{}
+	b.DeletionTimestamp, b.Generation, b.Status.ObservedGeneration = &now, 2, 1
+	for why, want := range map[string]string{
+		reason.Running:  "Deleting: the operator has not begun",
+		reason.Deleting: "Deleting: waiting for Job b",
+	} {
+		b.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: why, Message: "waiting for Job b"}}
+		if why == reason.Deleting {
+			b.Status.ObservedGeneration = 2
+		}
+		if got := stateLine(b); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: got %q, want %q", why, got, want)
+		}
+		b.Status.ObservedGeneration = 1
+	}
+}
