@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"storagebench.io/storagebench/internal/printed"
@@ -66,6 +65,10 @@ type parser struct {
 	read, top int
 	// cut reports that the last line of the text has no end.
 	cut bool
+	// ends of the columns of the last table, and how many numbers its last row has; 0: it has
+	// ended.
+	ends    []int
+	numbers int
 	// outline has the headings so far.
 	outline printed.Outline
 }
@@ -203,6 +206,9 @@ func (p *parser) at(i int) (int, error) {
 	if columns := newColumns(p.lines[i]); columns != nil {
 		return p.readTable(columns, i)
 	}
+	if p.goesOn(i) {
+		return p.readRest(i)
+	}
 	if operation, ok := reports[strings.ToLower(line)]; ok {
 		return p.readReport(operation, i+1)
 	}
@@ -230,6 +236,8 @@ func (p *parser) option(i int, line string) error {
 		return fmt.Errorf("%s: %s", clip(strings.TrimSuffix(line, ".")), onlyBandwidths)
 	case strings.HasPrefix(line, "Performance measurements are invalid"):
 		return errors.New("iozone says that its measurements are invalid in this mode: run it without -+d and -V")
+	case strings.HasPrefix(line, "iozone test complete"):
+		p.numbers = 0
 	case failure.MatchString(line):
 		if r := p.current(); r.failure == "" {
 			r.failure = clip(line)
@@ -249,121 +257,4 @@ func (p *parser) option(i int, line string) error {
 		p.preparing(i).version = m[1]
 	}
 	return nil
-}
-
-// labels are the last line of a table's header; iozone leaves out none, but people do
-// at the end.
-var labels = []string{
-	"kb", "reclen", "write", "rewrite", "read", "reread", "read", "write", "read", "rewrite", "read",
-	"fwrite", "frewrite", "fread", "freread",
-}
-
-var words = regexp.MustCompile(`\S+`)
-
-// newColumns returns where the columns of a table end, if this is the last line of its
-// header, and nil otherwise.
-func newColumns(line string) []int {
-	const fewest = 3
-	found := words.FindAllStringIndex(line, len(labels)+1)
-	if len(found) < fewest || len(found) > len(labels) {
-		return nil
-	}
-	var ends []int
-	for i, at := range found {
-		if strings.ToLower(line[at[0]:at[1]]) != labels[i] {
-			return nil
-		}
-		ends = append(ends, at[1])
-	}
-	return ends
-}
-
-// readTable reads the rows below a header in line i.
-func (p *parser) readTable(ends []int, i int) (int, error) {
-	r := p.current()
-	if r.measured() || r.throughput != nil {
-		r = p.begin()
-	}
-	if err := p.name(r, i); err != nil {
-		return 0, err
-	}
-	rows, next := 0, i+1
-	for ; next < len(p.lines); next++ {
-		line := strings.TrimSpace(p.lines[next])
-		if strings.Trim(line, "-=+: ") == "" {
-			continue // blank, or a rule
-		}
-		values, err := rowOf(ends, p.lines[next])
-		if err != nil {
-			return 0, err
-		}
-		if values == nil {
-			if p.cut && next == len(p.lines)-1 && strings.Trim(line, "0123456789 ") == "" {
-				return 0, errCut
-			}
-			break
-		}
-		if p.cut && next == len(p.lines)-1 {
-			return 0, errCut
-		}
-		const kibi = 1024
-		at := pair{values[0] * kibi, values[1] * kibi}
-		for k, v := range values[2:] {
-			if v > 0 && !r.cells.set(operations[k], at, float64(v)*kibi) {
-				return 0, fmt.Errorf("files of %s with records of %s appear twice", sizeName(at.file), sizeName(at.record))
-			}
-		}
-		rows++
-		p.read = next + 1
-	}
-	if rows == 0 {
-		return 0, errors.New("a table begins here but has no rows")
-	}
-	return next, nil
-}
-
-var errCut = errors.New("the text ends right behind a number, which may have been cut: end its last line with a line break if it is whole")
-
-// rowOf reads a row: as many numbers as there are columns, 0 where one is blank. Nil
-// without an error: it is another line.
-func rowOf(ends []int, line string) ([]uint64, error) {
-	const sizes = 2 // file and record
-	found := words.FindAllStringIndex(line, len(labels)+1)
-	if len(found) <= sizes || len(found) > len(labels) {
-		return nil, nil
-	}
-	values := make([]uint64, len(ends))
-	column, moved := -1, 0 // how far beside its column the last number ended
-	for k, at := range found {
-		v, err := strconv.ParseUint(line[at[0]:at[1]], 10, 40)
-		if err != nil {
-			if k > 0 {
-				return nil, fmt.Errorf("%q is not a number, in a row of the table", clip(line[at[0]:at[1]]))
-			}
-			return nil, nil
-		}
-		if k < sizes || len(found) == len(ends) {
-			column = k
-		} else if column = nearest(ends, at[1]-moved, column+1); column < 0 {
-			return nil, fmt.Errorf("the column of %d is not clear", v)
-		}
-		values[column], moved = v, at[1]-ends[column]
-	}
-	if values[0] == 0 || values[1] == 0 {
-		return nil, errors.New("a row has no file size or no record size")
-	}
-	return values, nil
-}
-
-// nearest is the column from the given one on that ends where a number does, or at most
-// three characters beside: iozone's numbers are not below the ends of its headings, and one that
-// is wider than its column moves all behind it.
-func nearest(ends []int, end, from int) int {
-	const beside = 3
-	for column := from; column < len(ends); column++ {
-		if d := ends[column] - end; d <= beside && d >= -beside {
-			return column
-		}
-	}
-	return -1
 }
