@@ -48,7 +48,7 @@ func TestFiguresThatPuzzledTheirPublishersHaveVerdicts(t *testing.T) {
 			"../workload/bonnie/testdata/bonnie-quoted.txt", Options{Tool: "bonnie", MemoryBytes: 8 << 30},
 			[]string{
 				"write: qualified: FromMemory, NoDeviceEvidence", "rewrite: qualified: FromMemory, NoDeviceEvidence", "read: qualified: NoDeviceEvidence, WorkingSetTooSmall",
-				"seek: qualified: NoDeviceEvidence", "write.char: qualified: FromMemory, NoDeviceEvidence", "read.char: qualified: NoDeviceEvidence, WorkingSetTooSmall",
+				"seek: qualified: NoDeviceEvidence, WorkingSetTooSmall", "write.char: qualified: FromMemory, NoDeviceEvidence", "read.char: qualified: NoDeviceEvidence, WorkingSetTooSmall",
 			},
 		},
 	} {

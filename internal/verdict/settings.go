@@ -92,7 +92,7 @@ func unsafe(f *Facts) []result.Verdict {
 			Settle:   "Measure with the settings that you would use in production.",
 		}
 		switch {
-		case isRead(op) || op == "seek" || strings.HasPrefix(op, "stat"):
+		case isRead(op) || strings.HasPrefix(op, "stat"):
 			continue
 		case isSync(op) || f.syncs():
 			v.Effect = result.Invalidates

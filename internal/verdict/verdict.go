@@ -210,7 +210,7 @@ func (f *Facts) onlyReads() bool {
 }
 
 func isRead(op string) bool {
-	return op == "read" || op == "reread" || op == "freread" || op == "fread" || strings.HasPrefix(op, "read.") || strings.HasSuffix(op, ".read")
+	return op == "read" || op == "seek" || op == "reread" || op == "freread" || op == "fread" || strings.HasPrefix(op, "read.") || strings.HasSuffix(op, ".read")
 }
 
 func isWrite(op string) bool {

@@ -72,7 +72,7 @@ var asked = []kind{
 		twin: on(fio(randomRead + direct)),
 	},
 	{
-		name: "bonnie++ in memory", verdict: "FromMemory", operation: "read.char",
+		name: "bonnie++ in memory", verdict: "FromMemory", operation: "seek",
 		lie:  on(`bonnie: {size: 64Mi, files: 0}`),
 		twin: on(fio(randomRead + direct)),
 	},
