@@ -92,6 +92,9 @@ func Parse(text []byte) ([]Table, error) {
 	if p.header != nil && p.header.rows == 0 {
 		return nil, fmt.Errorf("bonnie: line %d: %w", len(p.lines), errNoRows)
 	}
+	if len(p.entries) == 0 && strings.Contains(string(text), "-Rewrite-") {
+		return nil, errors.New("bonnie: the text has a table's header, but not its last line, with K/sec and %CP")
+	}
 	if len(p.entries) == 0 {
 		return nil, errors.New("bonnie: the text contains neither a table of bonnie nor a CSV line of bonnie++")
 	}
@@ -147,7 +150,7 @@ func (p *parser) at(i int) error {
 		return fmt.Errorf("%q is no row of the table that begins above it", clip(line))
 	case p.cut && p.read == i && i == len(p.lines)-1:
 		return errCut
-	case p.read == i && values(line) >= fewestValues:
+	case p.follows(i) && values(line) >= fewestValues:
 		return errRow
 	}
 	return nil
@@ -214,6 +217,12 @@ func (p *parser) joined(i int) (string, int, error) {
 	}
 	p.lines[next] = ""
 	return both, next, nil
+}
+
+// follows reports whether line i is directly below the last row.
+func (p *parser) follows(i int) bool {
+	const nearby = 3
+	return i-p.read <= nearby && strings.TrimSpace(strings.Join(p.lines[p.read:i], "")) == ""
 }
 
 // label takes line i as the title of the rows below, if it is one between rows.
