@@ -196,6 +196,7 @@ var (
 	postmarkError   = regexp.MustCompile(`(?i)^\s*(?:pm> ?)?error: `)
 	postmarkTerse   = regexp.MustCompile(`^\d+ \d+(?: \d+\.\d\d){11}$`)
 	postmarkPart    = regexp.MustCompile(`^[\d.,]+ seconds? of transactions\b`)
+	postmarkRest    = regexp.MustCompile(`^[\d.,]+ (?:created|\w+bytes (?:read|written)) \(\d|^Creation alone: \d`)
 )
 
 // postmarkShown are the settings that "show" prints as they are set.
@@ -229,7 +230,7 @@ type postmarkParser struct {
 // location set before it, if the text of the terminal shows that.
 func parsePostmark(output []byte) ([]table, error) {
 	p := &postmarkParser{lines: printed.Lines(output), settings: map[string]string{}, top: -1}
-	terse := false
+	terse, rest := false, 0
 	for i := 0; i < len(p.lines); i++ {
 		line := strings.TrimSpace(p.lines[i])
 		if postmarkBanner.MatchString(line) {
@@ -249,6 +250,9 @@ func parsePostmark(output []byte) ([]table, error) {
 				p.settings[name], p.known = clip(g[1]), true
 			}
 		}
+		if rest == 0 && postmarkRest.MatchString(line) {
+			rest = i + 1
+		}
 		terse = terse || postmarkTerse.MatchString(line)
 		switch {
 		case postmarkLines[0].pattern.MatchString(line) && p.begins(i+1):
@@ -266,6 +270,8 @@ func parsePostmark(output []byte) ([]table, error) {
 		return p.tables, nil
 	case terse:
 		return nil, invalid("the file contains PostMark's terse report", "run PostMark again with: set report verbose")
+	case rest > 0:
+		return nil, fmt.Errorf("line %d: a part of a PostMark report, without its beginning", rest)
 	default:
 		return nil, errors.New("the file contains no PostMark report")
 	}
