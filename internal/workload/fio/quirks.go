@@ -8,7 +8,7 @@ import (
 // What fio takes beyond its manual, and people write.
 
 // unset are options of which fio takes 0 for not given.
-var unset = []string{"size", "io_size", "number_ios", "loops", "openfiles", "zonesize", "iodepth_low", "verify_backlog", "iomem_align", "rate", "rate_iops", "buffer_compress_chunk", "thinktime", "latency_target"}
+var unset = []string{"size", "io_size", "number_ios", "loops", "openfiles", "zonesize", "zonerange", "iodepth_low", "verify_backlog", "verify_backlog_batch", "iomem_align", "rate", "rate_iops", "buffer_compress_chunk", "thinktime", "latency_target"}
 
 // unsets reports whether a value only says that the option is not given.
 func (a allowed) unsets(value string) bool {

@@ -44,11 +44,21 @@ func patternName() syntax {
 // engineName is an engine that works on the target's files or device.
 func engineName() syntax {
 	names := []string{"libaio", "io_uring", "psync", "sync", "vsync", "pvsync", "pvsync2", "posixaio", "mmap"}
+	const (
+		own       = "it has a target of its own"
+		ofFiles   = "it measures what is done with files, and no I/O"
+		memory    = "it works on persistent memory, past the page cache and the block layer"
+		elsewhere = "it is for another operating system; libaio is the like here"
+	)
 	other := map[string]string{
+		"falloc": ofFiles, "ftruncate": ofFiles, "e4defrag": ofFiles, "filecreate": ofFiles, "filestat": ofFiles, "filedelete": ofFiles, "filexattr": ofFiles, "dircreate": ofFiles, "dirstat": ofFiles, "dirdelete": ofFiles,
+		"libpmem": memory, "dev-dax": memory, "pmemblk": memory, "mtd": "it works on raw flash", "windowsaio": elsewhere, "solarisaio": elsewhere,
+		"libzbc": zoned, "libblkio": own, "libcufile": "it moves data into the memory of a GPU", "libhipfile": "it moves data into the memory of a GPU", "xnvme": "it sends NVMe commands past the target",
+		"cpp_null": "it does no I/O", "page_fault": "it does no I/O", "splice": "it is not supported",
 		"null": "it does no I/O", "cpuio": "it does no I/O", "net": "it measures a network", "netsplice": "it measures a network", "rdma": "it measures a network",
 		"sg": "it sends SCSI commands past the target", "io_uring_cmd": "it sends NVMe commands past the target", "exec": "it starts a program", "external": "it loads a library",
-		"rbd": "it has a target of its own", "rados": "it has a target of its own", "http": "it has a target of its own", "libhdfs": "it has a target of its own",
-		"gfapi": "it has a target of its own", "nfs": "it has a target of its own", "nbd": "it has a target of its own", "libiscsi": "it has a target of its own", "dfs": "it has a target of its own",
+		"rbd": own, "rados": own, "http": own, "libhdfs": own,
+		"gfapi": own, "nfs": own, "nbd": own, "libiscsi": own, "dfs": own,
 	}
 	return syntax{name: strings.Join(names, ", "), check: func(v string) (string, error) {
 		if v == "aio" || v == "linuxaio" {
