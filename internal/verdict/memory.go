@@ -16,7 +16,7 @@ func (f *Facts) counted() bool { return f.has("device.read.bytes") && f.has("dev
 // readShare is the share of what was read that no disk of the target read.
 func (f *Facts) readShare() (share float64, proof result.Metrics, ok bool) {
 	d := f.reading()
-	if len(d.operations) == 0 || d.bytes < enough {
+	if len(d.operations) == 0 || d.bytes < some {
 		return 0, nil, false
 	}
 	if hits, misses := f.value("zfs.arc.hits"), f.value("zfs.arc.misses"); f.has("zfs.arc.hits") && hits+misses > 0 {
@@ -49,7 +49,7 @@ const metadata = 4 << 20
 // stopped, and never that never did.
 func (f *Facts) writeShare() (share, never float64, proof result.Metrics, ok bool) {
 	d := f.writing()
-	if len(d.operations) == 0 || d.bytes < enough || !f.counted() {
+	if len(d.operations) == 0 || d.bytes < some || !f.counted() {
 		return 0, 0, nil, false
 	}
 	atEnd := f.value("device.write.bytes") / f.copies()

@@ -175,8 +175,12 @@ type direction struct {
 	together bool
 }
 
-// enough is how many bytes tell. Of less, metadata would be a large share.
-const enough = 1 << 20
+const (
+	// enough is how many bytes tell what moved them. Of less, metadata and what is on its way would be a large share.
+	enough = 1 << 20
+	// some is how many bytes tell that no disk moved them: metadata can only hide that.
+	some = 64 << 10
+)
 
 // reading returns what the workload read.
 func (f *Facts) reading() direction { return f.direction("read", isRead) }

@@ -49,6 +49,11 @@ var layered = []kind{
 		twin: on(`filesync: {files: 300}`),
 	},
 	{
+		name: "small files that nothing syncs", verdict: "FromMemory", operation: "filesync", invalid: true,
+		lie:  on(`filesync: {files: 2000, sync: None}`),
+		twin: on(`filesync: {files: 300}`),
+	},
+	{
 		name: "a page cache two loop devices below", verdict: "CachedBelow", operation: "read", invalid: true,
 		lie:  stacked("--direct-io=off"),
 		twin: stacked("--direct-io=on"),

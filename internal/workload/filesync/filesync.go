@@ -210,6 +210,7 @@ func measurement(loops []*loop, usage native.Usage) *result.Measurement {
 	}
 	m.Metrics.Set("filesync.rate", result.PerSecond, files/seconds)
 	m.Metrics.Set("filesync.count", result.Count, files)
+	m.Metrics.Set("write.bytes", result.Bytes, files*float64(loops[0].size))
 	m.Metrics.SetSchedule(usage.Schedule.Ran, usage.Schedule.Waited, usage.Schedule.Slices)
 	for _, p := range usage.Paces {
 		m.AddRate("filesync", p.End, p.Length, p.Count, p.Bytes)
