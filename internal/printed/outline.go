@@ -32,13 +32,16 @@ func (o *Outline) read(line string) {
 		return
 	}
 	text, ok := checked(m[1])
-	if !ok {
-		return
+	if !ok && !number.MatchString(m[1]) {
+		return // a command of root, or a comment
 	}
 	rank := len(line) - len(strings.TrimLeft(line, "#"))
 	o.path[rank-1] = text
 	clear(o.path[rank:])
 }
+
+// number is a heading that is only that, or a date: it ends the section before it.
+var number = regexp.MustCompile(`^[\d./: -]{1,24}$`)
 
 // counted is a heading that only counts repeats.
 var counted = regexp.MustCompile(`(?i)^(?:run|test|trial|repeat|iteration|round|attempt|pass|try)\s*#?\d{1,4}$`)

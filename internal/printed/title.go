@@ -104,10 +104,13 @@ func headingIn(lines []string, k, floor int) (string, bool) {
 	return "", false
 }
 
+// sized are short names with a number, as of a device or a block size, and no noise in a heading.
+var sized = regexp.MustCompile(`^(?:[A-Za-z]{1,6}[-_ ]?\d{1,6}|\d{1,6} ?(?:[kKMGT](?:i?[bB])?|[bB]))$`)
+
 // checked refuses headings that name nothing, and the commands of root, whose prompt is #.
 func checked(text string) (string, bool) {
 	text = trimmed(text)
-	if text == "" || noise(text) || command.MatchString(text) || len(text) > 2*maxTitle {
+	if text == "" || noise(text) && !sized.MatchString(text) || command.MatchString(text) || len(text) > 2*maxTitle {
 		return "", false
 	}
 	return text, true
