@@ -126,7 +126,7 @@ func trimmed(s string) string {
 }
 
 var (
-	prompt = regexp.MustCompile(`^(?:\[?[\w.-]+@[\w.-]+[^$#%>]{0,80}[$#%>]|(?:\(\w+\) ?)?[\w.~/:-]{0,40}[$%>]|[\w.-]{1,40}[:~/][\w.~/-]{0,40}[$#%]|\w[\w.-]{0,30}#|PS [A-Z]:[^>]*>|[A-Z]:\\[^>]*>)(?: |$)|^pm>`)
+	prompt = regexp.MustCompile(`^(?:\[?[\w.-]+@[\w.-]+[^$#%>]{0,80}[$#%>]|(?:\(\w+\) ?)?[\w.~/:-]{0,40}[$%>]|[\w.-]{1,40}[:~/][\w.~/-]{0,40}[$#%]|[\w.-]{1,40} [~/][\w.~/-]{0,60}[$#%>]|\w[\w.-]{0,30}#|PS [A-Z]:[^>]*>|[A-Z]:\\[^>]*>)(?: |$)|^pm>`)
 	// command is what people type to measure, or around it.
 	command = regexp.MustCompile(`^(?:\$ |# |% )?(?:cat .*|(?:sudo|time|nice|ptime|taskset|ionice|numactl|chrt|env|for|while|do|done|cd|ls|df|mount|umount|mkdir|mkfs\S*|rm|echo|zpool (?:iostat|status|create|destroy|list|get|set)|zfs (?:set|get|create|list|destroy)|dd|fio|bonnie(?:\+\+)?|iozone|postmark|kubectl|docker|exit|free|lsblk|hdparm|smartctl|uname)\b(?: .*[-/=;|&].*|$| <.*| >.*| \S+\.[a-z]\w*$)|(?:\./|/\w)\S*(?: |$)|\S+ (?:-\w|--\w).*)`)
 	times   = regexp.MustCompile(`(?i)^(?:(?:real|user|sys)\b[\s:]*[\d.]+.*|[\d.]+ +(?:real|user|sys)\b.*|[\d.:]+(?:user|system|elapsed)\b.*|\d+inputs\+\d+outputs.*|.*pagefaults.*swaps.*|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d.*|run began:.*|\d{1,2}:\d\d(?::\d\d)?.*|date:.*)$`)
