@@ -44,15 +44,16 @@ func TestAScheduleIsReadAsTheBenchmarkThatItMakes(t *testing.T) {
 func TestWhatIsWrongWithAScheduleNamesItsField(t *testing.T) {
 	const daily = `schedule: "@daily"`
 	for name, c := range map[string]struct{ text, field, says string }{
-		"no time":            {nightly(`schedule: "30 25 * * *"`, "{preset: etcd}"), "spec.schedule", "no cron expression"},
-		"a zone":             {nightly(daily+"\n  timeZone: Europe/Berln", "{preset: etcd}"), "spec.timeZone", "Europe/Berln"},
-		"a field":            {nightly(daily+"\n  jiter: 1m", "{preset: etcd}"), "spec.jiter", "did you mean jitter?"},
-		"a field within":     {nightly(daily, "{presett: etcd}"), "spec.template.spec.workloads[0].fio.presett", "did you mean preset?"},
-		"a type within":      {nightly(daily, "{parameters: {rw: read, direct: true}}"), "spec.template.spec.workloads[0].fio.parameters.direct", "in quotes"},
-		"another":            {nightly(daily, "{preset: etcd}") + "---" + nightly(daily, "{preset: etcd}"), "", "more than one StorageBenchmarkSchedule"},
-		"nothing in a file":  {"# to do\n---\n", "", "the file is empty"},
-		"something else":     {"kind: Pod\n---\na: 1\n", "kind", "only Pod, an object without a kind"},
-		"another apiVersion": {strings.Replace(nightly(daily, "{preset: etcd}"), "v1alpha1", "v1", 1), "apiVersion", "is not supported"},
+		"no time":                 {nightly(`schedule: "30 25 * * *"`, "{preset: etcd}"), "spec.schedule", "no cron expression"},
+		"a zone":                  {nightly(daily+"\n  timeZone: Europe/Berln", "{preset: etcd}"), "spec.timeZone", "Europe/Berln"},
+		"a field":                 {nightly(daily+"\n  jiter: 1m", "{preset: etcd}"), "spec.jiter", "did you mean jitter?"},
+		"a field of another name": {nightly(daily+"\n  baseline: {}", "{preset: etcd}"), "spec.baseline", "use one of concurrencyPolicy, "},
+		"a field within":          {nightly(daily, "{presett: etcd}"), "spec.template.spec.workloads[0].fio.presett", "did you mean preset?"},
+		"a type within":           {nightly(daily, "{parameters: {rw: read, direct: true}}"), "spec.template.spec.workloads[0].fio.parameters.direct", "in quotes"},
+		"another":                 {nightly(daily, "{preset: etcd}") + "---" + nightly(daily, "{preset: etcd}"), "", "more than one StorageBenchmarkSchedule"},
+		"nothing in a file":       {"# to do\n---\n", "", "the file is empty"},
+		"something else":          {"kind: Pod\n---\na: 1\n", "kind", "only Pod, an object without a kind"},
+		"another apiVersion":      {strings.Replace(nightly(daily, "{preset: etcd}"), "v1alpha1", "v1", 1), "apiVersion", "is not supported"},
 	} {
 		_, err := Read(t.Context(), strings.NewReader(c.text))
 		if err == nil {

@@ -138,6 +138,9 @@ func nearestChoice(given, list string) string {
 	return ""
 }
 
+// fewFields are so few that a message can list them.
+const fewFields = 12
+
 var index = regexp.MustCompile(`\[\d+\]`)
 
 // unknown returns the failure for an unknown field: its path, and a similar
@@ -158,9 +161,11 @@ func (s *schema) unknown(path string) error {
 			}
 		}
 	}
-	remedy := "remove it, or see docs/reference/api.md"
-	if best := suggest.Nearest(name, slices.Sorted(maps.Keys(at.Properties))); best != "" {
+	remedy, fields := "remove it, or see docs/reference/api.md", slices.Sorted(maps.Keys(at.Properties))
+	if best := suggest.Nearest(name, fields); best != "" {
 		remedy = "did you mean " + best + "?"
+	} else if len(fields) > 0 && len(fields) <= fewFields {
+		remedy = "use one of " + strings.Join(fields, ", ")
 	}
 	return invalid(path, "there is no such field", remedy)
 }
