@@ -26,9 +26,7 @@ func printPlanTable(w io.Writer, d *planDocument) error {
 		return err
 	}
 	fmt.Fprintln(w)
-	for _, p := range d.Workloads {
-		p.reasons(w)
-	}
+	d.explain(w)
 	fmt.Fprintln(w)
 	tw = tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "NO\tTRIAL\tBLOCK\tWORKLOAD\tVARIANT\tSETTINGS")
@@ -138,33 +136,59 @@ func (p plannedWork) sizeText() string {
 	return text + " chosen"
 }
 
-// reasons prints why sizes and files were chosen, and what does not fit.
-func (p plannedWork) reasons(w io.Writer) {
-	where := p.Workload + " on " + p.Target + ": "
-	if p.Size != nil {
-		fmt.Fprintf(w, "%ssize: %s (%s).\n", where, p.Size.Why, p.From)
-		if p.Size.TooSmall {
-			fmt.Fprintf(w, "%sless than twice the caches in the path, so its reads will have the verdict WorkingSetTooSmall: set spec.workloads[%s].%s with a size, or use direct I/O.\n", where, p.Workload, p.Engine)
+// explain prints why sizes and files were chosen, and what does not fit. What is the same for several workloads, as
+// for the points of a sweep, is said once.
+func (d *planDocument) explain(w io.Writer) {
+	var said []string
+	whose := map[string][]string{} // by what is said
+	for _, p := range d.Workloads {
+		for _, text := range p.reasons() {
+			if whose[text] == nil {
+				said = append(said, text)
+			}
+			whose[text] = append(whose[text], p.Workload+" on "+p.Target)
 		}
 	}
-	p.warmUp(w, where)
+	for _, text := range said {
+		fmt.Fprintf(w, "%s: %s.\n", strings.Join(whose[text], ", "), text)
+	}
+}
+
+// reasons are sentences without their full stop.
+func (p plannedWork) reasons() []string {
+	var out []string
+	add := func(format string, values ...any) { out = append(out, fmt.Sprintf(format, values...)) }
+	if p.Size != nil {
+		add("size: %s (%s)", p.Size.Why, p.From)
+		if p.Size.TooSmall {
+			add("less than twice the caches in the path, so its reads will have the verdict WorkingSetTooSmall: set spec.workloads[%s].%s with a size, or use direct I/O", p.Workload, p.Engine)
+		}
+	}
+	if text := p.warmUp(); text != "" {
+		add("%s", text)
+	}
 	for _, c := range p.Changes {
-		fmt.Fprintf(w, "%schanged: %s.\n", where, c)
+		add("changed: %s", c)
 	}
 	for _, f := range p.Files {
-		fmt.Fprintf(w, "%sfiles of %s: %s: %s.\n", where, f.Job, f.Files, f.Why)
+		job := ""
+		if f.Job != p.Workload {
+			job = " of " + f.Job
+		}
+		add("files%s: %s: %s", job, f.Files, f.Why)
 	}
 	if p.TooLarge {
 		what := "lower its size, or make the target larger"
 		if p.Mode == trial.Block {
 			what = "lower its size, or use a larger device"
 		}
-		fmt.Fprintf(w, "%sspec.workloads[%s].%s needs %s, but only %s are free: %s.\n", where, p.Workload, p.Engine, workload.Human(p.Needs), workload.Human(p.Free), what)
+		add("spec.workloads[%s].%s needs %s, but only %s are free: %s", p.Workload, p.Engine, workload.Human(p.Needs), workload.Human(p.Free), what)
 	}
+	return out
 }
 
-// warmUp says what runs before the first trial.
-func (p plannedWork) warmUp(w io.Writer, where string) {
+// warmUp says what runs before the first trial; empty: nothing.
+func (p plannedWork) warmUp() string {
 	written := ""
 	if p.Writes > 0 {
 		written = fmt.Sprintf(", and at most %s written", p.bytesText(workload.Product(p.Writes, uint64(p.Rounds))))
@@ -172,10 +196,11 @@ func (p plannedWork) warmUp(w io.Writer, where string) {
 	takes := func(rounds int) string { return p.timeText(float64(rounds) * (p.Seconds + settle)) }
 	switch {
 	case p.Rounds == 0:
+		return ""
 	case p.RoundsJudged:
-		fmt.Fprintf(w, "%sbefore its first trial %d to %d rounds that are not measured, until the last five are steady: %s to %s%s.\n", where, p.LeastRounds, p.Rounds, takes(p.LeastRounds), takes(p.Rounds), written)
+		return fmt.Sprintf("before its first trial %d to %d rounds that are not measured, until the last five are steady: %s to %s%s", p.LeastRounds, p.Rounds, takes(p.LeastRounds), takes(p.Rounds), written)
 	default:
-		fmt.Fprintf(w, "%sbefore its first trial %s of plain warm-up that are not measured: %s%s.\n", where, suggest.Count(p.Rounds, "round"), takes(p.Rounds), written)
+		return fmt.Sprintf("before its first trial %s of plain warm-up that are not measured: %s%s", suggest.Count(p.Rounds, "round"), takes(p.Rounds), written)
 	}
 }
 

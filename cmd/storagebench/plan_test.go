@@ -88,6 +88,16 @@ func TestThePlanTableSaysWhy(t *testing.T) {
 	}
 }
 
+func TestThePlanOfASweepSaysOnceWhatIsTheSameForItsPoints(t *testing.T) {
+	stdout, stderr, _ := output(t, "plan", "-f", benchmark(t, header+`spec:
+  targets: [{name: fast, storageClass: {name: fast, size: 10Gi}}]
+  workloads: [{name: w, fio: {parameters: {rw: randread, size: 1GiB}}, sweep: {over: [{parameter: iodepth, values: [1, 2]}]}}]
+`))
+	if want := "w@iodepth-1 on fast, w@iodepth-2 on fast: files: Overwrite: "; strings.Count(stdout, want) != 1 || strings.Count(stdout, "Overwrite: ") != 1 {
+		t.Errorf("%q is not said once in\n%s%s", want, stdout, stderr)
+	}
+}
+
 func TestAPlanOfThisMachineUsesItsOwnFacts(t *testing.T) {
 	dir := t.TempDir()
 	d := planOf(t, benchmark(t, planned3), "--target", "fast="+dir, "--memory", "1Ti")
