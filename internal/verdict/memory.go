@@ -98,11 +98,20 @@ func fromMemory(f *Facts) []result.Verdict {
 			}
 			out = append(out, d.each(result.Verdict{
 				Name: FromMemory, Effect: e, Sentence: sentence, Evidence: proof,
-				Settle: "Use direct=1, or end_fsync=1, so that the clock stops when the data is on the disk.",
+				Settle: f.howToSync(),
 			})...)
 		}
 	}
 	return out
+}
+
+// howToSync says it in the terms of the workload: fio has an input.
+func (f *Facts) howToSync() string {
+	how := "Use direct=1, or end_fsync=1"
+	if f.Measurement.Input == "" && !f.Imported {
+		how = "Make the workload sync what it writes (sync of filesync, durability of postmark, direct of others)"
+	}
+	return how + ", so that the clock stops when the data is on the disk."
 }
 
 // worstOf is the effect of a share that several tests have together. A test may be free of it
