@@ -19,6 +19,7 @@ func TestOtherCommandsAroundFioAreLeftOutAndSaid(t *testing.T) {
 		"taskset -c 0 numactl -N 1 " + fio:                          `"taskset -c 0 numactl -N 1" is left out`,
 		"root@node:/mnt# " + fio:                                    `"root@node:/mnt#" is left out`,
 		"sync; echo 3 > /proc/sys/vm/drop_caches; " + fio:           `"echo 3" is left out`,
+		"apt install -y fio && cd fio; " + fio:                      `"apt install -y fio" is left out`,
 		"mkdir -p /mnt/x && cd /mnt/x && " + fio:                    `"cd /mnt/x" is left out`,
 		fio + " && rm -rf /":                                        `"rm -rf /" is left out`,
 		fio + "; sleep 5; echo done":                                `"sleep 5; echo done" is left out`,

@@ -181,9 +181,13 @@ func (s *splitter) operator() bool {
 	return s.follows()
 }
 
-// hasFio reports whether the words so far start fio.
+// hasFio reports whether the words so far start fio, with arguments: cd fio and apt install fio
+// do not.
 func (s *splitter) hasFio() bool {
-	return slices.ContainsFunc(s.words, isProgram) || len(s.words) > 0 && strings.HasPrefix(s.words[0].text, "-")
+	if len(s.words) < 2 {
+		return len(s.words) == 1 && strings.HasPrefix(s.words[0].text, "-")
+	}
+	return slices.ContainsFunc(s.words[:len(s.words)-1], isProgram) || strings.HasPrefix(s.words[0].text, "-")
 }
 
 // leaveOut is at the end of a command before that of fio. What it assigns is kept.
