@@ -18,7 +18,7 @@ import (
 
 func TestFioAcceptsEveryAllowedOption(t *testing.T) {
 	examples := map[string]string{ // by option, or by syntax
-		"rw": "read write randread randwrite rw readwrite randrw trim randtrim trimwrite read:512k write:-8k randread:8", "flow": "-8",
+		"rw": "read write randread randwrite rw readwrite randrw trim randtrim trimwrite randtrimwrite read:512k write:-8k randread:8", "flow": "-8",
 		"file_service_type": "random roundrobin sequential zipf:1.2 pareto:0.5 normal:10 random:4", "steadystate": "iops:5% bw_slope:0.3% iops_slope:100",
 		"random_distribution": "random zipf:1.2 pareto:0.5 normal:10 zoned:60/10:40/90 zipf:1.2:0.3 zoned_abs:95/1m:5/10m", "percentile_list": "1:50:99.9", "sync_file_range": "write wait_before,write:8",
 		"buffer_pattern": "0xdeadbeef 255", "verify_pattern": "0xdeadbeef 255 %o", "write_bw_log": "x", "write_lat_log": "x", "write_iops_log": "x", "filesize": "4k 4k-64k", "offset": "0 4k", "startdelay": "1s 1-3", "fill": "",

@@ -14,13 +14,13 @@ import (
 
 var (
 	sequential = []string{"read", "write", "rw", "readwrite", "trim", "trimwrite"}
-	atRandom   = []string{"randread", "randwrite", "randrw", "randtrim"}
+	atRandom   = []string{"randread", "randwrite", "randrw", "randtrim", "randtrimwrite"}
 )
 
 // patternName is a pattern. A sequential one may skip some bytes after each I/O, also backwards
 // (read:512k); one at random may do some I/Os before it jumps (randread:8).
 func patternName() syntax {
-	return syntax{name: "read, write, randread, randwrite, rw, readwrite, randrw, trim, randtrim or trimwrite; with :N, see fio's manual", check: func(v string) (string, error) {
+	return syntax{name: "read, write, randread, randwrite, rw, readwrite, randrw, trim, randtrim, trimwrite or randtrimwrite; with :N, see fio's manual", check: func(v string) (string, error) {
 		name, step, has := strings.Cut(v, ":")
 		random := slices.Contains(atRandom, name)
 		switch {
