@@ -42,6 +42,9 @@ func parseCommandLine(text string, includes, given map[string]string, known cata
 		c.problem(place{}, fmt.Sprintf("the command line has %d bytes, more than the limit of %d", len(text), maxText), "use a job file")
 		return c
 	}
+	if prompt := strings.TrimSpace(text); strings.HasPrefix(prompt, "# ") && !strings.Contains(prompt, "\n") {
+		text = prompt[len("# "):] // as root sees it, and no comment: there is nothing else
+	}
 	s := splitWords(text, given)
 	c.words, c.changes, c.problems = s.words, s.changes, s.problems
 	if len(c.problems) > 0 || !c.program() {

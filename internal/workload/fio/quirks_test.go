@@ -67,6 +67,7 @@ func TestVariablesOfACommandLineAreReplacedAsAShellDoesIt(t *testing.T) {
 	for text, want := range map[string]string{
 		`fio --name="$NAME" $OPTS --size=${SIZE} --output=$OUT`:                              "[a-b]\nbs=8192\nrw=write\nsize=2097152\n",
 		"SIZE=1m RW=read\nfio --name=a --rw=$RW --size=$SIZE --bs=${BS:-4k} | tee $NAME$OUT": "[a]\nbs=4096\nrw=read\nsize=2097152\n",
+		"# fio --name=a --loops=$((10**3)) --size=${SIZE}":                                   "[a]\nloops=1000\nsize=2097152\n",
 		"fio --name=a --size=$((${SIZE} / 2))k --filename_format='$jobname.x' --numjobs=1":   "[a]\nfilename=a.x\nnumjobs=1\nsize=1073741824\n",
 	} {
 		variables := map[string]string{}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"storagebench.io/storagebench/internal/workload"
 )
 
 // word of a command line, without its quotes.
@@ -315,10 +317,22 @@ func (s *splitter) arithmetic() bool {
 			return false
 		}
 	}
-	n, err := calculate(text)
+	n, err := calculate(powers.ReplaceAllStringFunc(text, power))
 	if err != nil {
 		return false
 	}
 	s.take(len("$((") + len(inner) + len("))"))
 	return s.add(strconv.FormatUint(n, 10))
+}
+
+// powers are those of a shell, 10**6.
+var powers = regexp.MustCompile(`(\d+)\s*\*\*\s*(\d{1,2})`)
+
+func power(text string) string {
+	m := powers.FindStringSubmatch(text)
+	n := uint64(1)
+	for range number(m[2]) {
+		n = workload.Product(n, number(m[1]))
+	}
+	return strconv.FormatUint(n, 10)
 }
