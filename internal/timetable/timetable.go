@@ -25,8 +25,8 @@ func Of(s v1alpha1.StorageBenchmarkScheduleSpec, identity string, now time.Time)
 		spec.Quiet = append(spec.Quiet, schedule.ParseWindow(w.From, w.To, w.Days))
 	}
 	times, err := schedule.New(spec)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = times.Check(now)
 	}
-	return times, times.Check(now)
+	return times, err
 }

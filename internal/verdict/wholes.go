@@ -60,11 +60,12 @@ func (f *Facts) ofWhole(parts []string, name string, judged []result.Verdict) (v
 	if all == 0 {
 		return v, false
 	}
-	if v.Effect, bad = effect(invalid / all); v.Effect == result.Invalidates && (known || invalid == all) {
+	if e, _ := effect(invalid / all); e == result.Invalidates && (known || invalid == all) {
+		v.Effect = e
 		return v, true
 	}
-	_, bad = effect(affected / all)
 	v.Effect = result.Qualifies
+	_, bad = effect(affected / all)
 	return v, bad
 }
 

@@ -45,10 +45,8 @@ type options struct {
 	requests bool
 }
 
-// fio ends with the thread that starts it, which is the main one.
-func init() { runtime.LockOSThread() }
-
 func main() {
+	runtime.LockOSThread() // fio ends with the thread that starts it
 	o := options{}
 	flags := flag.NewFlagSet("bench-observers", flag.ExitOnError)
 	flags.IntVar(&o.effort.Min, "min", 20, "fewest pairs, at least 6")
@@ -88,15 +86,12 @@ func (o options) run(ctx context.Context) (line string, ok bool, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	b := bench{options: o, volume: v, scratch: scratch}
-	for _, p := range []struct {
-		program **program
-		name    string
-		notes   bool
-	}{{&b.observed, "observed", true}, {&b.bare, "bare", false}} {
-		if *p.program, err = b.start(ctx, p.name, p.notes); err != nil {
-			return "", false, fmt.Errorf("fio: %w", err)
-		}
-		defer func() { err = errors.Join(err, (*p.program).end()) }()
+	defer func() { err = errors.Join(err, b.observed.end(), b.bare.end()) }()
+	if b.observed, err = b.start(ctx, "observed", true); err == nil {
+		b.bare, err = b.start(ctx, "bare", false)
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("fio: %w", err)
 	}
 	r, err := paired.Together(ctx, o.effort, b.pair, func(r paired.Result) {
 		fmt.Printf("\r%d pairs, %.0f and %.0f I/Os per second, ratio %.4f \u00b1 %.4f ", len(r.A), r.MedianA(), r.MedianB(), r.Ratio, r.HalfWidth())

@@ -52,7 +52,7 @@ func (b bench) start(ctx context.Context, name string, notes bool) (*program, er
 	}
 	p := &program{cmd: exec.CommandContext(ctx, "fio", args...), ended: make(chan error, 1), stderr: &bytes.Buffer{}}
 	p.cmd.Dir, p.cmd.Stderr = b.scratch, p.stderr
-	// The main thread starts it, so that it ends when this program does.
+	// The thread that starts it lives as long as this program, and it ends with the thread.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
@@ -64,11 +64,12 @@ func (b bench) start(ctx context.Context, name string, notes bool) (*program, er
 			err = fmt.Errorf("no read after %s", startWithin)
 		}
 		if err != nil {
-			return p, errors.Join(err, p.end())
+			return p, err
 		}
 		// More than what a file system reads when it is asked for a file.
 		if now > before+100_000 {
-			return p, p.signal(syscall.SIGSTOP)
+			err := p.signal(syscall.SIGSTOP)
+			return p, err
 		}
 	}
 }
@@ -84,8 +85,11 @@ func (p *program) signal(s syscall.Signal) error {
 	}
 }
 
-// end kills fio and waits for its end.
+// end kills fio, if it was started, and waits for its end.
 func (p *program) end() error {
+	if p == nil {
+		return nil
+	}
 	err := syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 	if errors.Is(err, syscall.ESRCH) {
 		err = nil
@@ -94,8 +98,7 @@ func (p *program) end() error {
 	return err
 }
 
-// pair measures the two sides in slices a b b a, or in the opposite order, and returns the I/Os per
-// second of each.
+// pair measures the two sides in four slices, abba or baab, and returns the I/Os per second of each.
 func (b bench) pair(ctx context.Context, swapped bool) (observed, bare float64, err error) {
 	for _, first := range []bool{true, false, false, true} {
 		var rate float64

@@ -84,13 +84,14 @@ func readCSV(line string) (*entry, error) {
 // smallFiles writes the number of small files, their sizes and directories as tables do:
 // 16, 60:32:32, 20:900:90/4.
 func smallFiles(fields []string) string {
-	text := fields[0]
+	var text strings.Builder
+	text.WriteString(fields[0])
 	for i, mark := range []string{":", ":", "/"} {
 		if field := fields[i+1]; field != "" {
-			text += mark + field
+			text.WriteString(mark + field)
 		}
 	}
-	return text
+	return text.String()
 }
 
 // layoutOf finds the layout of a line. Nil without an error: it is no line of bonnie++.

@@ -73,7 +73,7 @@ func (c *commandLine) problem(at place, message, remedy string) {
 // program removes the words up to fio. Without one, all words are arguments.
 func (c *commandLine) program() bool {
 	i := slices.IndexFunc(c.words, isProgram)
-	for n := range c.words { // kubectl exec fio -- fio, docker run fio fio
+	for n := range c.words { // kubectl exec POD -- fio, docker run IMAGE fio
 		if n > 0 && isProgram(c.words[n]) && (c.words[n-1].text == "--" || isProgram(c.words[n-1])) {
 			i = n
 		}
