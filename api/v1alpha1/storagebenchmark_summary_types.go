@@ -56,6 +56,11 @@ type SummaryRow struct {
 	// +kubebuilder:validation:MaxItems=16
 	Operations []OperationSummary `json:"operations,omitempty"`
 
+	// trialDuration is how long a trial measured, at the median, if that was less than a second: then start,
+	// end and caches weigh more than the storage. Raise size, or set runtime.
+	// +optional
+	TrialDuration *metav1.Duration `json:"trialDuration,omitempty"`
+
 	// verdicts are what the numbers are worth, those that invalidate first; summary.json has
 	// all of them, with their evidence.
 	// +optional

@@ -1690,6 +1690,11 @@ func (in *SummaryRow) DeepCopyInto(out *SummaryRow) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.TrialDuration != nil {
+		in, out := &in.TrialDuration, &out.TrialDuration
+		*out = new(v1.Duration)
+		**out = **in
+	}
 	if in.Verdicts != nil {
 		in, out := &in.Verdicts, &out.Verdicts
 		*out = make([]VerdictSummary, len(*in))

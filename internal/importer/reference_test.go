@@ -64,7 +64,7 @@ func TestFiguresThatPuzzledTheirPublishersHaveVerdicts(t *testing.T) {
 			for _, row := range report.Shown(s.Rows) {
 				var got []string
 				for _, op := range report.Operations(row) {
-					got = append(got, fmt.Sprintf("%s: %s", op, report.Worth(row.Verdicts, op)))
+					got = append(got, fmt.Sprintf("%s: %s", op, report.Worth(row, op)))
 				}
 				if diff := cmp.Diff(c.want, got); diff != "" {
 					t.Errorf("%s: %s", row.Target, diff)

@@ -22,7 +22,7 @@ func Table(w io.Writer, s result.Summary) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	variants := slices.ContainsFunc(s.Rows, func(r result.Row) bool { return r.Variant != "" })
 	parts := slices.ContainsFunc(s.Rows, func(r result.Row) bool { return r.Part != "" })
-	judged := slices.ContainsFunc(s.Rows, func(r result.Row) bool { return len(r.Verdicts) > 0 })
+	judged := slices.ContainsFunc(s.Rows, func(r result.Row) bool { return len(r.Verdicts) > 0 || r.TrialSeconds > 0 })
 	volumes := slices.ContainsFunc(s.Rows, func(r result.Row) bool { return r.Volumes > 0 })
 	fmt.Fprintln(tw, "TARGET\tNODE\tWORKLOAD"+column(variants, "VARIANT")+column(parts, "PART")+"\tOPERATION\tN"+column(volumes, "VOLUMES")+"\tPER SECOND\t95% INTERVAL\tBANDWIDTH\tP50\tP99\tP99.9"+column(judged, "VERDICT"))
 	for _, row := range s.Rows {
@@ -30,7 +30,7 @@ func Table(w io.Writer, s result.Summary) error {
 			l := LineOf(row, op)
 			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d%s\t%s\t%s\t%s\t%s\t%s\t%s%s\n",
 				row.Target, row.Node, row.Workload+column(variants, row.Variant)+column(parts, PartName(s.Rows, row)), op,
-				l.N, column(volumes, strconv.Itoa(max(row.Volumes, 1))), l.Rate, l.Interval, l.Bandwidth, l.P50, l.P99, l.P999, column(judged, cmp.Or(Worth(row.Verdicts, op), "-")))
+				l.N, column(volumes, strconv.Itoa(max(row.Volumes, 1))), l.Rate, l.Interval, l.Bandwidth, l.P50, l.P99, l.P999, column(judged, cmp.Or(Worth(row, op), "-")))
 		}
 	}
 	return tw.Flush()
@@ -140,11 +140,12 @@ func Headline(s result.Summary) string {
 		low, high, p99 := math.Inf(1), 0.0, 0.0
 		bounds, all, atLeast := 0, 0, false
 		var verdicts []result.RowVerdict
+		short := 0.0
 		for _, row := range s.Rows {
 			if row.Workload != first.Workload || row.Variant != first.Variant || row.Part != first.Part {
 				continue
 			}
-			verdicts = append(verdicts, row.Verdicts...)
+			verdicts, short = append(verdicts, row.Verdicts...), max(short, row.TrialSeconds)
 			e := row.Metrics[name]
 			v := e.Median
 			bounds, all, atLeast = bounds+e.Bounds, all+e.N, atLeast || e.AtLeast
@@ -161,7 +162,7 @@ func Headline(s result.Summary) string {
 		if p99 > 0 {
 			text += ", p99 ≤ " + Seconds(p99)
 		}
-		if worth := Worth(verdicts, op); worth != "" {
+		if worth := worth(verdicts, short, op); worth != "" {
 			text += " [" + worth + "]"
 		}
 		parts = append(parts, text)

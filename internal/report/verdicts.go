@@ -45,15 +45,22 @@ func verdictsOn(verdicts []result.RowVerdict, op string, effect result.Effect) [
 	return names
 }
 
-// Worth describes in a few words what the numbers of an operation are worth: "invalid:
-// FromMemory", "qualified: Throttled", or nothing if there is nothing to say.
-func Worth(verdicts []result.RowVerdict, op string) string {
+// Worth describes in a few words what the numbers of an operation of a row are worth: "invalid:
+// FromMemory", "qualified: Throttled", "short: 8.1ms", or nothing if there is nothing to say.
+func Worth(row result.Row, op string) string {
+	return worth(row.Verdicts, row.TrialSeconds, op)
+}
+
+func worth(verdicts []result.RowVerdict, short float64, op string) string {
 	var parts []string
 	if names := verdictsOn(verdicts, op, result.Invalidates); len(names) > 0 {
 		parts = append(parts, "invalid: "+strings.Join(names, ", "))
 	}
 	if names := verdictsOn(verdicts, op, result.Qualifies); len(names) > 0 {
 		parts = append(parts, "qualified: "+strings.Join(names, ", "))
+	}
+	if short > 0 {
+		parts = append(parts, "short: "+Seconds(short))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -99,12 +106,7 @@ func WriteVerdicts(w io.Writer, s result.Summary) error {
 		if i == 0 {
 			fmt.Fprintln(w)
 		}
-		const most = 3
-		where := l.where
-		if more := len(where) - most; more > 0 {
-			where = append(slices.Clone(where[:most]), fmt.Sprintf("%d more", more))
-		}
-		text := fmt.Sprintf("%s %s (%s): %s", l.Name, strings.ToLower(string(l.Effect)), strings.Join(where, "; "), l.Sentence)
+		text := fmt.Sprintf("%s %s (%s): %s", l.Name, strings.ToLower(string(l.Effect)), few(l.where), l.Sentence)
 		if l.Settle != "" {
 			text += " " + l.Settle
 		}
@@ -112,16 +114,48 @@ func WriteVerdicts(w io.Writer, s result.Summary) error {
 			return err
 		}
 	}
-	return nil
+	return writeShort(w, s, len(lines) == 0)
 }
 
-// place names the row and the operations of a verdict, and how many of the trials have it.
-func place(row result.Row, v Verdict) string {
+// writeShort names the rows whose trials measured for less than a second.
+func writeShort(w io.Writer, s result.Summary, first bool) error {
+	var where []string
+	for _, row := range Shown(s.Rows) {
+		if row.TrialSeconds > 0 {
+			where = append(where, placeOf(row)+", "+Seconds(row.TrialSeconds))
+		}
+	}
+	if len(where) == 0 {
+		return nil
+	}
+	if first {
+		fmt.Fprintln(w)
+	}
+	_, err := fmt.Fprintf(w, "short (%s): less than a second was measured, so start, end and caches weigh more than the storage. Raise size, or set runtime.\n", few(where))
+	return err
+}
+
+// few joins texts, of many only some.
+func few(texts []string) string {
+	const most = 3
+	if more := len(texts) - most; more > 0 {
+		texts = append(slices.Clone(texts[:most]), fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// placeOf names a row.
+func placeOf(row result.Row) string {
 	text := row.Target + "/" + WithPart(row.Workload, row.Part)
 	if row.Variant != "" {
 		text += "." + row.Variant
 	}
-	text += "/" + row.Node
+	return text + "/" + row.Node
+}
+
+// place names the row and the operations of a verdict, and how many of the trials have it.
+func place(row result.Row, v Verdict) string {
+	text := placeOf(row)
 	if len(v.Operations) > 0 {
 		text += " " + strings.Join(v.Operations, ", ")
 	}

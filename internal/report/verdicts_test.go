@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -92,5 +93,29 @@ func TestVerdictsOfPartsNameThem(t *testing.T) {
 	}
 	if want := "\nThrottled qualifies (t/w[log]/n, 1 of 1; t/w[scan]/n, 1 of 1): A limit.\n"; text.String() != want {
 		t.Errorf("got %q, want %q", text.String(), want)
+	}
+}
+
+func TestARowOfShortTrialsIsMarked(t *testing.T) {
+	row := result.Row{
+		Target: "t", Workload: "w", Node: "n", N: 2, Operations: []string{"read"}, TrialSeconds: 0.0066,
+		Metrics: map[string]result.Estimate{"read.iops": {Unit: result.PerSecond, N: 2, Median: 1240}},
+	}
+	s := result.Summary{Rows: []result.Row{row}}
+	if got, want := Headline(s), "w: read 1.24k IOPS [short: 6.60ms]"; got != want {
+		t.Errorf("the headline is %q, want %q", got, want)
+	}
+	var out strings.Builder
+	if err := errors.Join(Table(&out, s), WriteVerdicts(&out, s)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"VERDICT\n", " short: 6.60ms\n", "\nshort (t/w/n, 6.60ms): less than a second was measured"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, out.String())
+		}
+	}
+	s.Rows[0].Verdicts = []result.RowVerdict{{Verdict: result.Verdict{Name: "Throttled", Effect: result.Qualifies}, Trials: 1}}
+	if got := Worth(s.Rows[0], "read"); got != "qualified: Throttled; short: 6.60ms" {
+		t.Errorf("beside a verdict: %q", got)
 	}
 }

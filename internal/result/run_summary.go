@@ -60,8 +60,11 @@ type Row struct {
 	// SpeaksFor says what the row's intervals are about.
 	SpeaksFor string `json:"speaksFor,omitempty"`
 	// Stopped says why there are fewer than planned, if it was because there need be no more.
-	Stopped StopReason          `json:"stopped,omitempty"`
-	Metrics map[string]Estimate `json:"metrics"`
+	Stopped StopReason `json:"stopped,omitempty"`
+	// TrialSeconds is how long a trial measured, at the median, if that was less than a second: then start,
+	// end and caches weigh more than the storage. 0: it was longer, or is not known.
+	TrialSeconds float64             `json:"trialSeconds,omitempty"`
+	Metrics      map[string]Estimate `json:"metrics"`
 	// Operations in the engine's order, or sorted by name.
 	Operations []string `json:"operations,omitempty"`
 	// Files is what trials found of their files: Fresh, Overwrite, AsFound, or Mixed if jobs or

@@ -135,6 +135,7 @@ func mergeReplicas(p *trial.Plan, replicas []replica) result.Row {
 	for name, unit := range units {
 		row.Metrics[name] = volumesEstimate(name, unit, replicas, row.Histograms)
 	}
+	row.TrialSeconds = shortTrial(row)
 	return row
 }
 

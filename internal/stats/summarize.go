@@ -306,6 +306,7 @@ func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.Worke
 	for name, vs := range values {
 		row.Metrics[name] = estimate(name, units[name], vs, row.Histograms, looks)
 	}
+	row.TrialSeconds = shortTrial(row)
 	return row, values, true
 }
 

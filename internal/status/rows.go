@@ -13,6 +13,9 @@ func Rows(status v1alpha1.StorageBenchmarkStatus) []result.Row {
 	var rows []result.Row
 	for _, s := range status.Summary {
 		row := result.Row{Target: s.Target, Workload: s.Workload, Variant: s.Variant, Part: s.Part, Node: s.Node, N: int(s.Trials), Volumes: int(s.Volumes), SpeaksFor: s.SpeaksFor, Metrics: map[string]result.Estimate{}}
+		if s.TrialDuration != nil {
+			row.TrialSeconds = s.TrialDuration.Seconds()
+		}
 		for _, op := range s.Operations {
 			row.Operations = append(row.Operations, op.Operation)
 			put := func(name, unit string, e *v1alpha1.Estimate) {

@@ -33,6 +33,9 @@ func Summary(status *v1alpha1.StorageBenchmarkStatus, s result.Summary) {
 	status.SummaryOmitted = int32(max(len(rows)-MaxRows, 0))
 	for _, row := range rows[:min(len(rows), MaxRows)] {
 		out := v1alpha1.SummaryRow{Target: row.Target, Workload: row.Workload, Variant: row.Variant, Part: row.Part, Node: row.Node, Trials: int32(row.N), Volumes: int32(row.Volumes), SpeaksFor: Shorten(row.SpeaksFor, 600)}
+		if row.TrialSeconds > 0 {
+			out.TrialDuration = &metav1.Duration{Duration: time.Duration(row.TrialSeconds * float64(time.Second))}
+		}
 		ops := report.Operations(row)
 		for _, op := range ops[:min(len(ops), MaxOperations)] {
 			out.Operations = append(out.Operations, v1alpha1.OperationSummary{

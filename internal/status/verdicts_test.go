@@ -41,6 +41,7 @@ func TestVerdictsAndControlsComeThroughAStatus(t *testing.T) {
 		},
 		Comparisons: []result.Comparison{compared("a", "slow", "plain"), compared("a", "slower", "plain"), compared("b", "slow", "plain")},
 	}
+	s.Rows[3].TrialSeconds = 0.25
 	st := v1alpha1.StorageBenchmarkStatus{}
 	Summary(&st, s)
 	back := result.Summary{Rows: Rows(st), Comparisons: Comparisons(st)}
@@ -51,8 +52,8 @@ func TestVerdictsAndControlsComeThroughAStatus(t *testing.T) {
 	}
 	for i, want := range s.Rows {
 		for _, op := range []string{"read", "write"} {
-			if got := report.Worth(back.Rows[i].Verdicts, op); got != report.Worth(want.Verdicts, op) {
-				t.Errorf("row %d: %s is worth %q, want %q", i, op, got, report.Worth(want.Verdicts, op))
+			if got := report.Worth(back.Rows[i], op); got != report.Worth(want, op) {
+				t.Errorf("row %d: %s is worth %q, want %q", i, op, got, report.Worth(want, op))
 			}
 		}
 	}

@@ -19,8 +19,11 @@ import (
 )
 
 const (
-	// settle is left between a program's going on and its being counted.
-	settle = 50 * time.Millisecond
+	// settle is left between a program's going on and its being counted: the first requests are all
+	// observed, for a tenth of a second here, which is much of a slice and nothing of a trial.
+	settle = 300 * time.Millisecond
+	// poll is how often it is looked whether fio reads.
+	poll = 50 * time.Millisecond
 	// startWithin is how long fio may take to its first I/O.
 	startWithin = 30 * time.Second
 	// longer than any comparison takes
@@ -58,7 +61,7 @@ func (b bench) start(ctx context.Context, name string, notes bool) (*program, er
 		return nil, err
 	}
 	go func() { p.ended <- p.cmd.Wait() }()
-	for deadline := time.Now().Add(startWithin); ; time.Sleep(settle) {
+	for deadline := time.Now().Add(startWithin); ; time.Sleep(poll) {
 		now, err := b.reads()
 		if err == nil && time.Now().After(deadline) {
 			err = fmt.Errorf("no read after %s", startWithin)

@@ -25,7 +25,7 @@ func Rows(w io.Writer, s result.Summary) error {
 			lines = append(lines, []string{
 				cell(row.Target), cell(row.Node), cell(row.Workload), cell(row.Variant), cell(name), cell(e.Unit), strconv.Itoa(e.N),
 				plain(&e.Median), plain(e.Low), plain(e.High), plain(e.Pooled), cell(row.Part),
-				cell(report.Worth(row.Verdicts, report.OperationOf(row, name))), strconv.Itoa(e.Bounds), strconv.FormatBool(e.AtLeast),
+				cell(report.Worth(row, report.OperationOf(row, name))), strconv.Itoa(e.Bounds), strconv.FormatBool(e.AtLeast),
 			})
 		}
 	}
@@ -69,7 +69,8 @@ func worth(t result.TrialSummary, operations []string, metric string) string {
 	for _, v := range t.Verdicts {
 		verdicts = append(verdicts, result.RowVerdict{Verdict: v, Trials: 1})
 	}
-	return report.Worth(verdicts, report.OperationOf(result.Row{Operations: operations}, metric))
+	row := result.Row{Operations: operations, Verdicts: verdicts}
+	return report.Worth(row, report.OperationOf(row, metric))
 }
 
 // Comparisons writes one line for each metric of each comparison: the medians of both sides, and

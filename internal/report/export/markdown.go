@@ -101,7 +101,7 @@ func (m *markdown) rows(s result.Summary) {
 				workload += "." + row.Variant
 			}
 			m.line("| %s | %s | %s | %s | %d | %s | %s | %s | %s | %s | %s | %s |", tableName(row.Target), tableName(row.Node), tableName(workload), tableName(op),
-				l.N, l.Rate, prose(l.Interval), l.Bandwidth, l.P50, l.P99, l.P999, cmp.Or(prose(report.Worth(row.Verdicts, op)), "–"))
+				l.N, l.Rate, prose(l.Interval), l.Bandwidth, l.P50, l.P99, l.P999, cmp.Or(prose(report.Worth(row, op)), "–"))
 		}
 	}
 	if left > 0 {

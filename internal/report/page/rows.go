@@ -127,7 +127,7 @@ func (p place) line(op string) RowLine {
 	l.P99, _ = p.percentile(op, "p99")
 	l.P999, _ = p.percentile(op, "p99.9")
 	l.P9999, _ = p.percentile(op, "p99.99")
-	l.Worth = report.Worth(p.row.Verdicts, op)
+	l.Worth = report.Worth(p.row, op)
 	l.Invalid = strings.HasPrefix(l.Worth, "invalid")
 	return l
 }
