@@ -78,7 +78,6 @@ ignore_zone_limits=1
 zone_reset_threshold=1
 verify_only=1
 readonly
-atomic=1
 ioengine=null
 ioengine=io_uring_cmd
 ioengine=libiscsi
@@ -113,7 +112,7 @@ cuda_io=posix
 // far as a worker.
 func TestRequestForOptionsOfFioThatLeadElsewhere(t *testing.T) {
 	t.Parallel()
-	if len(hostileOptions) < 92 {
+	if len(hostileOptions) < 91 {
 		t.Fatalf("%d options", len(hostileOptions))
 	}
 	a := begin(t, fmt.Sprintf("%d options of fio that read, write or run elsewhere", len(hostileOptions)))

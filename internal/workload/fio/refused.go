@@ -14,7 +14,7 @@ func refusals() map[string]string {
 	)
 	return map[string]string{
 		"exec_prerun": programs, "exec_postrun": programs, "trigger": programs, "trigger-file": programs, "trigger-remote": programs,
-		"opendir": files, "read_iolog": files, "merge_blktrace_file": files, "replay_redirect": files,
+		"opendir": files, "read_iolog": files, "merge_blktrace_file": files, "replay_redirect": files, "read_iolog_chunked": files, "replay_no_stall": files,
 		"verify_state_load": files, "aux-path": files,
 		"cgroup": node, "cgroup_weight": node, "cgroup_nodelete": node,
 		"uid": "it changes the user", "gid": "it changes the user", "readonly": "writing is chosen with rw, and files are written before the first trial",

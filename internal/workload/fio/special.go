@@ -112,7 +112,7 @@ func leavesOut() map[string]string {
 		"write_iolog": "a log of every I/O is not written", "log_compression": "logs are compressed with the raw output", "log_compression_cpus": "logs are compressed with the raw output",
 		"log_store_compressed": "logs are compressed with the raw output", "log_entries": "storagebench sets it", "per_job_logs": "each clone has its own log", "log_alternate_epoch": replays,
 		"log_alternate_epoch_clock_id": replays, "log_prio": "a worker may not change its priority", "priohint": priority, "job_start_clock_id": output,
-		"read_iolog_chunked": replays, "replay_no_stall": replays, "replay_align": replays, "replay_scale": replays, "replay_skip": replays, "replay_time_scale": replays, "merge_blktrace_scalars": replays, "merge_blktrace_iters": replays,
+		"replay_align": replays, "replay_scale": replays, "replay_skip": replays, "replay_time_scale": replays, "merge_blktrace_scalars": replays, "merge_blktrace_iters": replays,
 		"verify_dump": "no files are written outside the target", "verify_state_save": "no files are written outside the target", "verifysort": "fio itself ignores it", "verifysort_nr": "fio itself ignores it", "flow_watermark": "fio itself ignores it",
 		"rwmixcycle": "fio itself ignores it", "write_barrier": "fio itself ignores it", "rw_sequential": "fio itself ignores it", "userspace_libaio_reap": "fio itself ignores it", "dedupe_global": "jobs have data of their own",
 		"steadystate_check_interval": "fio 3.33 checks every second", "ss_interval": "fio 3.33 checks every second", "bwavgtime": "samples are not read", "iopsavgtime": "samples are not read",
