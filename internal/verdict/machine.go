@@ -40,20 +40,29 @@ func (f *Facts) depth() float64 {
 // early is I/O before the time that the tool counts.
 var early = regexp.MustCompile(`(?m)^(?:ramp_time|startdelay)=`)
 
-// deviceDepth is how many I/Os were at the disks on average while the workload ran. The disks are
-// counted from the tool's start to its end, of which a short trial is only a part. A tool
-// that does I/O before it counts leaves no way to tell.
-func (f *Facts) deviceDepth() float64 {
-	depth, counted, ran := f.value("device.queue.depth"), f.value("device.seconds"), 0.0
+// busySeconds is for how long the disks had the workload's I/O. They are counted from the tool's start
+// to its end, of which a short trial is only a part. A tool that does I/O before it counts leaves no
+// way to tell that part.
+func (f *Facts) busySeconds() float64 {
+	counted, ran := f.value("device.seconds"), 0.0
 	for _, op := range f.operations() {
 		if rate := f.value(op + ".bandwidth"); rate > 0 {
 			ran = max(ran, f.value(op+".bytes")/rate)
 		}
 	}
-	if ran <= 0 || ran >= counted || early.MatchString(f.Measurement.Input) {
-		return depth
+	if ran <= 0 || ran >= counted || early.MatchString(f.Measurement.Input) || f.has("phase.create.duration") {
+		return counted
 	}
-	return depth * counted / ran
+	return ran
+}
+
+// deviceDepth is how many I/Os were at the disks on average while the workload ran.
+func (f *Facts) deviceDepth() float64 {
+	depth := f.value("device.queue.depth")
+	if busy := f.busySeconds(); busy > 0 {
+		return depth * f.value("device.seconds") / busy
+	}
+	return depth
 }
 
 // latencyTarget is a job that looks for a depth, runtimeOption one that goes on for a time.

@@ -119,7 +119,7 @@ func toolErrors(f *Facts) []result.Verdict {
 // throttled: a limit of the cgroup decides the rate. A limit is that of one disk. What several
 // disks do is shared by them.
 func throttled(f *Facts) []result.Verdict {
-	duration, disks := f.value("device.seconds"), float64(max(1, len(f.Target.Devices)))
+	busy, disks := f.busySeconds(), float64(max(1, len(f.Target.Devices)))
 	var out []result.Verdict
 	for _, d := range []direction{f.reading(), f.writing()} {
 		for _, quantity := range []struct {
@@ -140,8 +140,8 @@ func throttled(f *Facts) []result.Verdict {
 					rate *= f.copies()
 				}
 			}
-			if duration > 0 { // with the time in which the workload starts and ends
-				rate = max(rate, f.value("device."+d.name+"."+quantity.name)/duration)
+			if busy > 0 { // a request of the workload may be several of the disk, of which each counts
+				rate = max(rate, f.value("device."+d.name+"."+quantity.name)/busy)
 			}
 			rate /= disks
 			// Half a second of credit, as a throttle gives, is 5 % of 10 s.
