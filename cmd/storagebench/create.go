@@ -37,8 +37,8 @@ func newCreateCommand() *cobra.Command {
 		Use:   "create NAME",
 		Short: "Create a StorageBenchmark from flags, or print it for Git",
 		Long: `Create a StorageBenchmark with one workload of fio from flags. With --print it is written to
-stdout, to be changed or kept in Git; then no cluster is needed. With two or more
-StorageClasses, it compares them with the first.
+stdout, to be changed or kept in Git; no cluster is needed for that, but for --from-schedule. With
+two or more StorageClasses, it compares them with the first.
 
 With --from-schedule, it is what a schedule runs, compared with the same baseline: to run it now.
 The run is in none of the schedule's series, and its limits do not delete it.

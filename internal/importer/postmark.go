@@ -262,7 +262,7 @@ func parsePostmark(output []byte) ([]table, error) {
 			}
 			i = next
 		case postmarkPart.MatchString(line):
-			return nil, fmt.Errorf("line %d: a part of a PostMark report, without its beginning", i+1)
+			return nil, fmt.Errorf("line %d: the beginning of this PostMark report is missing, the line Time: and what follows it", i+1)
 		}
 	}
 	switch {
@@ -271,7 +271,7 @@ func parsePostmark(output []byte) ([]table, error) {
 	case terse:
 		return nil, invalid("the file contains PostMark's terse report", "run PostMark again with: set report verbose")
 	case rest > 0:
-		return nil, fmt.Errorf("line %d: a part of a PostMark report, without its beginning", rest)
+		return nil, fmt.Errorf("line %d: the beginning of this PostMark report is missing, the line Time: and what follows it", rest)
 	default:
 		return nil, errors.New("the file contains no PostMark report")
 	}

@@ -20,7 +20,7 @@ import (
 
 const (
 	// settle is left between a program's going on and its being counted: the first requests are all
-	// observed, for a tenth of a second here, which is much of a slice and nothing of a trial.
+	// observed, which takes a part of a slice that it does not take of a trial.
 	settle = 300 * time.Millisecond
 	// poll is how often it is looked whether fio reads.
 	poll = 50 * time.Millisecond

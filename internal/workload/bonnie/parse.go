@@ -93,7 +93,7 @@ func Parse(text []byte) ([]Table, error) {
 		return nil, fmt.Errorf("bonnie: line %d: %w", len(p.lines), errNoRows)
 	}
 	if len(p.entries) == 0 && strings.Contains(string(text), "-Rewrite-") {
-		return nil, errors.New("bonnie: the text has a table's header, but not its last line, with K/sec and %CP")
+		return nil, errors.New("bonnie: the last line of a table's header is missing, the one with K/sec and %CP")
 	}
 	if len(p.entries) == 0 {
 		return nil, errors.New("bonnie: the text contains neither a table of bonnie nor a CSV line of bonnie++")
@@ -109,7 +109,7 @@ func Parse(text []byte) ([]Table, error) {
 }
 
 var (
-	errNoRows  = errors.New("a table begins here, but it has no rows")
+	errNoRows  = errors.New("a table begins here, but the lines below are no rows of it")
 	errCut     = errors.New("the text ends right behind a number, which may have been cut: end its last line with a line break if it is whole")
 	errWrapped = errors.New("this row goes on in the line below, and its columns are not clear: join the two lines")
 	errRow     = errors.New("this looks like a row of the table above, but its columns are not clear")

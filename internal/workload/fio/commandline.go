@@ -92,7 +92,7 @@ func (c *commandLine) program() bool {
 		case assigns && isVariable(name) && len(before) == 0:
 			c.assigned[name] = value
 		case slices.Contains(shellWords, w.text):
-			c.problem(w.place, fmt.Sprintf("fio is a part of what a shell does with %q", clip(w.text)), "begin with fio, and write a workload for each command")
+			c.problem(w.place, shellDoes(w.text), shellRemedy)
 			return false
 		case !slices.Contains([]string{"sudo", "time", "env", "$"}, w.text) || len(before) > 0:
 			before = append(before, w.text)

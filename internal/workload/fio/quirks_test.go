@@ -45,7 +45,7 @@ func TestOtherCommandsAroundFioAreLeftOutAndSaid(t *testing.T) {
 func TestWhatIsMoreThanOneCommandOfFioIsRefused(t *testing.T) {
 	for text, message := range map[string]string{
 		"for b in 4k 8k; do fio --name=a --bs=$b --size=1m; done": `a shell does more with "for"`,
-		"while fio --name=a --size=1m":                            `a part of what a shell does with "while"`,
+		"while fio --name=a --size=1m":                            `a shell does more with "while"`,
 		"fio --name=a --size=1m\nfio --name=b --size=1m":          "another command follows",
 		"fio --name=a --size=1m; sync; sudo fio --name=b":         "another command follows",
 		"if fio --name=a --size=1m; then echo; fi":                "another command follows",

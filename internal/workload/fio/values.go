@@ -219,7 +219,7 @@ func duration(unit time.Duration, high time.Duration) syntax {
 			return "", err
 		}
 		if d > high {
-			return "", fmt.Errorf("%s is longer than %s, the longest that is allowed", clip(v), high)
+			return "", fmt.Errorf("%s is longer than is allowed: lower it to %s, or less", clip(v), high)
 		}
 		return strconv.FormatInt(d.Microseconds(), 10) + "us", nil
 	}}

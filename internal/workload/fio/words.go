@@ -204,7 +204,7 @@ func (s *splitter) leaveOut() bool {
 	switch {
 	case len(texts) == 0:
 	case slices.Contains(shellWords, texts[0]):
-		return s.refuse(fmt.Sprintf("a shell does more with %q than to start fio", clip(texts[0])), "write a workload for each command of fio, which begins with fio")
+		return s.refuse(shellDoes(texts[0]), shellRemedy)
 	case assigns:
 		for _, text := range texts {
 			name, value, _ := strings.Cut(text, "=")
@@ -217,6 +217,13 @@ func (s *splitter) leaveOut() bool {
 	s.take(1)
 	return true
 }
+
+// shellDoes says that a word begins what is more than a command.
+func shellDoes(word string) string {
+	return fmt.Sprintf("a shell does more with %q than to start fio", clip(word))
+}
+
+const shellRemedy = "begin with fio, and make each command of fio a workload of its own"
 
 // assign sets a variable for what follows, unless the user has set it.
 func (s *splitter) assign(name, value string) {

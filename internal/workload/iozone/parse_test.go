@@ -132,13 +132,13 @@ func TestTextThatIsNoMatrixOfBandwidthsSaysWhy(t *testing.T) {
 		"an unknown test":       {"\tThroughput test with 4 processes\n\tChildren see throughput for  4 jugglers = 18427.04 kB/sec\n", "not a test of iozone"},
 		"operations":            {"\tOPS Mode. Output is in operations per second.\n" + head + "1024 4 1 2 3 4\n", "without -O and -N"},
 		"microseconds":          {"\tMicroseconds/op Mode. Output is in microseconds per operation.\n", "without -O and -N"},
-		"a header alone":        {head + "\niozone test complete.\n", "has no rows"},
-		"a word in a row":       {head + "            1024       4    what     2222\n", `"what" is not a number`},
-		"a column that is none": {head + "            1024       4      1                                    2\n", "the column of 2 is not clear"},
+		"a header alone":        {head + "\niozone test complete.\n", "the lines below are no rows of it"},
+		"a word in a row":       {head + "            1024       4    what     2222\n", `"what" stands in a row`},
+		"a column that is none": {head + "            1024       4      1                                    2\n", "which column 2 belongs to"},
 		"no file size":          {head + "               0       4        1\n", "no file size"},
 		"a row twice":           {head + strings.Repeat("            1024       4      111     2222\n", 2), "appear twice"},
 		"a report's head":       {"\"Writer report\"\n", "no record sizes"},
-		"a report too wide":     {"\"Writer report\"\n\"4\"\n\"1024\" 1 2\n", "more values than record sizes"},
+		"a report too wide":     {"\"Writer report\"\n\"4\"\n\"1024\" 1 2\n", "more values than there are record sizes"},
 		"too much":              {strings.Repeat("x", maxText+1), "larger than 16 MiB"},
 	} {
 		if tables, err := Parse([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {

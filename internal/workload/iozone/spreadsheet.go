@@ -75,7 +75,7 @@ func (p *parser) reportRows(operation string, i int) (matrix, int, error) {
 		}
 		const kibi = 1024
 		if len(row) > len(records)+1 || row[0] == 0 || slices.Contains(records, 0) {
-			return nil, 0, errors.New("a report has more values than record sizes, or a size of 0")
+			return nil, 0, errors.New("a row of a report has more values than there are record sizes above it, or a file size of 0")
 		}
 		for k, v := range row[1:] {
 			if v > 0 && !report.set(operation, pair{row[0] * kibi, records[k] * kibi}, float64(v)*kibi) {

@@ -50,7 +50,7 @@ func (p *parser) readTable(ends []int, i int) (int, error) {
 	p.ends, p.numbers = ends, 0
 	next, err := p.readRows(r, i+1)
 	if err == nil && p.numbers == 0 {
-		err = errors.New("a table begins here but has no rows")
+		err = errors.New("a table begins here, but the lines below are no rows of it")
 	}
 	return next, err
 }
@@ -131,14 +131,14 @@ func rowOf(ends []int, line string) ([]uint64, error) {
 		v, err := strconv.ParseUint(line[at[0]:at[1]], 10, 40)
 		if err != nil {
 			if k > 0 {
-				return nil, fmt.Errorf("%q is not a number, in a row of the table", clip(line[at[0]:at[1]]))
+				return nil, fmt.Errorf("%q stands in a row of the table where a number belongs", clip(line[at[0]:at[1]]))
 			}
 			return nil, nil
 		}
 		if k < sizes || len(found) == len(ends) {
 			column = k
 		} else if column = nearest(ends, at[1]-moved, column+1); column < 0 {
-			return nil, fmt.Errorf("the column of %d is not clear", v)
+			return nil, fmt.Errorf("it is not clear which column %d belongs to: keep the blanks that iozone printed", v)
 		}
 		values[column], moved = v, at[1]-ends[column]
 	}
