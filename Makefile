@@ -129,7 +129,7 @@ test-system: build ## Run fio, loop devices and an object store for real, and ki
 test-integration: ## Run the controllers against a real API server
 	@assets=$$(hack/cluster/cluster assets); bin=$$(hack/cluster/cluster tools minio); \
 		KUBEBUILDER_ASSETS=$$assets STORAGEBENCH_MINIO=$$bin/minio \
-		hack/go-test -v -tags integration -count=1 -timeout 20m -run '$(RUN)' ./test/integration/... ./test/admission/...
+		hack/go-test -v -tags integration -count=1 -timeout 40m -run '$(RUN)' ./test/integration/... ./test/admission/...
 
 .PHONY: docs-test
 docs-test: ## Run the commands and manifests of README and docs in a sandbox with a real API server

@@ -19,9 +19,9 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"storagebench.io/storagebench/controllers"
+	"storagebench.io/storagebench/test/apiserver"
 	"storagebench.io/storagebench/test/wait"
 )
 
@@ -58,12 +58,12 @@ func TestMain(m *testing.M) {
 }
 
 func suite(m *testing.M) (int, error) {
-	environment := &envtest.Environment{CRDDirectoryPaths: []string{"../../config/crd/bases"}, ErrorIfCRDPathMissing: true}
+	var stop func()
 	var err error
-	if apiURL, err = environment.Start(); err != nil {
-		return 1, fmt.Errorf("%w (KUBEBUILDER_ASSETS is set by make test-integration)", err)
+	if apiURL, stop, err = apiserver.Start("../../config/crd/bases"); err != nil {
+		return 1, err
 	}
-	defer func() { _ = environment.Stop() }()
+	defer stop()
 	scheme, err := controllers.Scheme()
 	if err != nil {
 		return 1, err

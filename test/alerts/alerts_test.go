@@ -26,10 +26,10 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
 
 	"storagebench.io/storagebench/controllers"
+	"storagebench.io/storagebench/test/apiserver"
 )
 
 const files = "../../charts/storagebench/files/"
@@ -169,12 +169,11 @@ type laboratory struct {
 
 func start(t *testing.T) *laboratory {
 	dir := t.TempDir()
-	environment := &envtest.Environment{CRDDirectoryPaths: []string{"../../config/crd/bases"}, ErrorIfCRDPathMissing: true}
-	config, err := environment.Start()
+	config, stop, err := apiserver.Start("../../config/crd/bases")
 	if err != nil {
-		t.Fatalf("%v (make test-alerts sets KUBEBUILDER_ASSETS)", err)
+		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = environment.Stop() })
+	t.Cleanup(stop)
 	scheme, err := controllers.Scheme()
 	if err != nil {
 		t.Fatal(err)

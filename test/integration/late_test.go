@@ -299,7 +299,6 @@ func (w *lateWorld) lookAround() {
 	if b.Status.Run != nil {
 		run = b.Status.Run.ID
 	}
-	w.caughtUp()
 	w.pass()
 	after := map[types.UID]bool{}
 	now := w.atWork()

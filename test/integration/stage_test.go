@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,6 +36,20 @@ import (
 	"storagebench.io/storagebench/internal/tunable"
 	"storagebench.io/storagebench/internal/workload/engines"
 )
+
+// writes counts the requests of a stage that change something.
+type writes struct {
+	n    *atomic.Int64
+	next http.RoundTripper
+}
+
+func (w writes) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := w.next.RoundTrip(request)
+	if request.Method != http.MethodGet {
+		w.n.Add(1)
+	}
+	return response, err
+}
 
 // counter counts the requests of one stage's operator.
 type counter struct {
@@ -71,6 +86,11 @@ var _ events.EventRecorder = noEvents{}
 type stage struct {
 	*apiServer
 	t *testing.T
+	// api is a client of the stage's own: written counts what it and the operator write, and arrived
+	// is how much of that the cache is known to have.
+	api     client.Client
+	written atomic.Int64
+	arrived int64
 	// alone: no other stage is at work, so what others have left counts as well.
 	alone     bool
 	ctx       context.Context
@@ -84,14 +104,24 @@ type stage struct {
 	restores  *restore.Reconciler
 }
 
+// emptyStage has a client and a clock, and nothing in the API server.
+func (th *apiServer) emptyStage(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{apiServer: th, t: t, ctx: t.Context(), clock: testclock.NewFakePassiveClock(time.Now().Truncate(time.Second)), arrived: -1}
+	var err error
+	s.api, err = client.New(s.writing(), client.Options{Scheme: th.scheme, Mapper: th.api.RESTMapper()})
+	s.must(err)
+	return s
+}
+
 func (th *apiServer) stage(t *testing.T, nodes int) *stage {
 	t.Helper()
-	s := &stage{apiServer: th, t: t, ctx: t.Context(), clock: testclock.NewFakePassiveClock(time.Now().Truncate(time.Second))}
+	s := th.emptyStage(t)
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "stage-", Labels: map[string]string{podSecurity: "privileged"}}}
-	s.must(th.api.Create(s.ctx, ns))
+	s.must(s.api.Create(s.ctx, ns))
 	s.namespace, s.store = ns.Name, ns.Name
 	rs := resultStore(s.store, func(*v1alpha1.ResultStoreSpec) {})
-	s.must(th.api.Create(s.ctx, rs))
+	s.must(s.api.Create(s.ctx, rs))
 	s.available(metav1.ConditionTrue, reason.StoreWritable)
 	for i := range nodes {
 		s.addNode(fmt.Sprintf("%s-n%d", ns.Name, i))
@@ -100,11 +130,18 @@ func (th *apiServer) stage(t *testing.T, nodes int) *stage {
 	return s
 }
 
+// writing is the configuration of a client whose writes are counted.
+func (s *stage) writing() *rest.Config {
+	config := rest.CopyConfig(s.config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return writes{&s.written, next} })
+	return config
+}
+
 // operator makes the controllers, with a client whose requests are counted and which reads
 // from the cache that all stages share.
 func (s *stage) operator() {
 	s.t.Helper()
-	config := rest.CopyConfig(s.config)
+	config := s.writing()
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		s.counter = &counter{next: next}
 		return s.counter

@@ -20,7 +20,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -32,6 +31,7 @@ import (
 	"storagebench.io/storagebench/internal/store/s3"
 	"storagebench.io/storagebench/internal/tunable"
 	"storagebench.io/storagebench/internal/workload/engines"
+	"storagebench.io/storagebench/test/apiserver"
 )
 
 // noResults is the label of namespaces of which the default ResultStore takes nothing.
@@ -79,14 +79,11 @@ func suite(m *testing.M) (int, error) {
 		return 1, err
 	}
 	defer stopMinIO()
-	environment := &envtest.Environment{
-		CRDDirectoryPaths:     []string{"../../config/crd/bases"},
-		ErrorIfCRDPathMissing: true,
+	var stopServer func()
+	if apiURL, stopServer, err = apiserver.Start("../../config/crd/bases"); err != nil {
+		return 1, err
 	}
-	if apiURL, err = environment.Start(); err != nil {
-		return 1, fmt.Errorf("%w (KUBEBUILDER_ASSETS is set by make test-integration)", err)
-	}
-	defer func() { _ = environment.Stop() }()
+	defer stopServer()
 	scheme, err := controllers.Scheme()
 	if err != nil {
 		return 1, err

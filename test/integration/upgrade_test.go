@@ -27,7 +27,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"storagebench.io/storagebench/api/reason"
@@ -66,18 +65,19 @@ func openOld(t *testing.T) *old {
 		jobs = append(jobs, documents[1:]...)
 	}
 	th := startAPIServer(t)
-	o.stage = &stage{apiServer: th, t: t, ctx: t.Context(), clock: testclock.NewFakePassiveClock(time.Now().Truncate(time.Second)), store: "default"}
+	o.stage = th.emptyStage(t)
+	o.store = "default"
 	o.namespace = o.before["finished"].Namespace
-	o.must(th.api.Create(o.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: o.namespace, Labels: map[string]string{podSecurity: "privileged"}}}))
-	o.must(th.api.Create(o.ctx, &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "loop-ext4"}, Provisioner: "example.com/none"}))
-	o.must(th.api.Create(o.ctx, resultStore(o.store, func(*v1alpha1.ResultStoreSpec) {})))
+	o.must(o.api.Create(o.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: o.namespace, Labels: map[string]string{podSecurity: "privileged"}}}))
+	o.must(o.api.Create(o.ctx, &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "loop-ext4"}, Provisioner: "example.com/none"}))
+	o.must(o.api.Create(o.ctx, resultStore(o.store, func(*v1alpha1.ResultStoreSpec) {})))
 	o.available(metav1.ConditionTrue, reason.StoreWritable)
 	for node := range nodes {
 		o.addNode(node)
 		n := &corev1.Node{}
-		o.must(th.api.Get(o.ctx, types.NamespacedName{Name: node}, n))
+		o.must(o.api.Get(o.ctx, types.NamespacedName{Name: node}, n))
 		n.Labels[corev1.LabelHostname] = node
-		o.must(th.api.Update(o.ctx, n))
+		o.must(o.api.Update(o.ctx, n))
 	}
 	for _, b := range o.before {
 		o.benchmark(b)
@@ -87,7 +87,7 @@ func openOld(t *testing.T) *old {
 	}
 	for _, text := range split(t, filepath.Join(oldDirectory, "leases.yaml")) {
 		lease := decode[coordinationv1.Lease](t, o.renamed(text))
-		o.must(th.api.Create(o.ctx, fresh(lease)))
+		o.must(o.api.Create(o.ctx, fresh(lease)))
 	}
 	o.documents()
 	for _, node := range o.nodes {
