@@ -17,6 +17,13 @@ const (
 	DepthKept  = "iodepth.kept"
 )
 
+// HotBytes is the metric of a workload that reads some blocks more often than others: in how many bytes
+// HotShare of its reads lie.
+const (
+	HotBytes = "read.hot.bytes"
+	HotShare = 0.9
+)
+
 // MaxEngineResult bounds an EngineResult in bytes. It is more than a trial's document may
 // have, as the runner leaves out what is too much of it.
 const MaxEngineResult = 4 * MaxTrial

@@ -12,6 +12,11 @@ var memoryPairs = map[string]pair{
 		verdict: WorkingSetTooSmall, operation: "read", effect: result.Qualifies, lie: both(past, setting("files.bytes", float64(4<<20))),
 		twins: map[string]func(*Facts){"one that it does not": both(past, setting("files.bytes", float64(64<<20)))},
 	},
+	"a few blocks of a large file": {
+		verdict: WorkingSetTooSmall, operation: "read", effect: result.Qualifies,
+		lie:   both(past, setting("files.bytes", float64(64<<20), result.HotBytes, float64(1<<20))),
+		twins: map[string]func(*Facts){"more than a disk's cache": both(past, setting("files.bytes", float64(64<<20), result.HotBytes, float64(32<<20)))},
+	},
 	"a stripe in memory": {
 		verdict: MemoryBacked, effect: result.Invalidates, lie: second(true, "raid0", 1, ""),
 		twins: map[string]func(*Facts){"on a second disk": second(false, "raid0", 1, "")},

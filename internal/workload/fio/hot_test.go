@@ -1,0 +1,59 @@
+package fio
+
+import (
+	"testing"
+
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// What fio 3.33 did with 60,000 I/Os of 4 KiB on 64 MiB: in so many blocks, those that it chose most,
+// were nine tenths of them. So few I/Os make a wide distribution seem narrower than it is.
+func TestHotBlocksAreThoseThatFioChooses(t *testing.T) {
+	const file, block = 64 << 20, 4096
+	for distribution, seen := range map[string]float64{
+		"zipf:2.5": 3, "zipf:1.2": 948, "zipf:0.8": 7573, "pareto:0.2": 5256, "pareto:0.01": 1,
+		"zoned:90/1:10/99": 185, "zoned:60/10:30/20:10/70": 4794, "zoned_abs:90/671088:10/": 185,
+	} {
+		got := hot(distribution, file, block) / block
+		if got < 0.85*seen || got > 1.5*seen+1 {
+			t.Errorf("%s: nine tenths lie in %.0f blocks, fio has them in %.0f", distribution, got, seen)
+		}
+	}
+	for distribution, want := range map[string]float64{
+		"random": 1, "normal:5": 1, "zoned:/": 1, "zoned:50/50:/": 1, "zoned:100/25:/": 0.25, "zoned_abs:100/9663676416:0/": 1,
+	} {
+		if got := hot(distribution, file, block) / file; got < 0.89*want || got > want {
+			t.Errorf("%s: nine tenths lie in %.3f of the file, want %.2f", distribution, got, want)
+		}
+	}
+}
+
+func TestTheJobsHotBytesAreRecorded(t *testing.T) {
+	const skewed = "[a]\nrw=randread\nsize=64m\nrandom_distribution=zoned:100/1:0/99\n"
+	for name, c := range map[string]struct {
+		text string
+		mib  float64 // 0: not recorded
+	}{
+		"one":                {skewed, 0.576},
+		"clones":             {skewed + "numjobs=4\n", 4 * 0.576},
+		"files of a clone":   {skewed + "nrfiles=4\n", 0.576},
+		"one that is not":    {skewed + "[b]\nrw=read\nsize=32m\n", 32.576},
+		"a writer beside":    {skewed + "[b]\nrw=write\nsize=32m\n", 0.576},
+		"written only":       {"[a]\nrw=randwrite\nsize=64m\nrandom_distribution=zipf:2\n", 0},
+		"in order":           {"[a]\nrw=read\nsize=64m\nrandom_distribution=zipf:2\n", 0},
+		"evenly":             {"[a]\nrw=randread\nsize=64m\nrandom_distribution=random\n", 0},
+		"of an unknown size": {"[a]\nrw=randread\nsize=50%\nrandom_distribution=zipf:2\n", 0},
+	} {
+		jobs, err := resolve(config{JobFile: c.text, Prefill: prefillAuto}, trial.Filesystem, "")
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		m := result.Metrics{}
+		setHot(jobs, m)
+		got := m[result.HotBytes].Value / (1 << 20)
+		if _, recorded := m[result.HotBytes]; recorded != (c.mib > 0) || got < 0.99*c.mib || got > 1.01*c.mib {
+			t.Errorf("%s: %.3f MiB, want %.3f", name, got, c.mib)
+		}
+	}
+}
