@@ -255,7 +255,7 @@ func (f *Facts) reduces() bool {
 }
 
 // repeating are options of fio with which the data repeats itself.
-var repeating = []string{"zero_buffers", "buffer_compress_percentage", "buffer_pattern", "dedupe_percentage"}
+var repeating = []string{"zero_buffers", "buffer_compress_percentage", "buffer_pattern", "verify_pattern", "dedupe_percentage"}
 
 // dataReduced: the storage kept less than was written, or could.
 func dataReduced(f *Facts) []result.Verdict {
