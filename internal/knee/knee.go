@@ -15,7 +15,7 @@ const (
 	// the search: 30 %, three times the noise of a p99.
 	apart = 0.3
 	// most is the number of probes of one rate after which its majority decides, or after
-	// which a rate whose probes were all disturbed is given up.
+	// which a rate whose probes are mostly disturbed is given up.
 	most = 5
 	// givenUp is the number of disturbed probes of a rate that end the search.
 	givenUp = 3
@@ -53,7 +53,7 @@ const (
 	AboveRange Outcome = "AboveRange"
 	// Unfinished: the probes are used up; Lower and Upper are as far as it came.
 	Unfinished Outcome = "Unfinished"
-	// Disturbed: at a rate that had to be decided every probe was disturbed.
+	// Disturbed: at a rate that had to be decided more probes were disturbed than not.
 	Disturbed Outcome = "Disturbed"
 )
 

@@ -43,10 +43,14 @@ func (j job) readable() (bytes float64, known bool) {
 	return float64(j.extent(0)), true
 }
 
-// skewed reports whether the job reads some blocks more often than others.
+// skewed reports whether the job reads some blocks more often than others, in no order.
 func (j job) skewed() bool {
 	kind, _, _ := strings.Cut(j.options["random_distribution"], ":")
-	return strings.HasPrefix(j.pattern(), "rand") && slices.Contains([]string{"zipf", "pareto", "zoned", "zoned_abs"}, kind)
+	if !slices.Contains([]string{"zipf", "pareto", "zoned", "zoned_abs"}, kind) {
+		return false
+	}
+	inOrder := strings.Contains(j.options["rw"], ":") || j.has("percentage_random") || j.has("zonemode")
+	return strings.HasPrefix(j.pattern(), "rand") && !inOrder
 }
 
 // hot is in how many bytes of a file result.HotShare of the I/Os lie, by fio's distributions. Its normal

@@ -42,6 +42,8 @@ func TestTheJobsHotBytesAreRecorded(t *testing.T) {
 		"a writer beside":    {skewed + "[b]\nrw=write\nsize=32m\n", 0.576},
 		"written only":       {"[a]\nrw=randwrite\nsize=64m\nrandom_distribution=zipf:2\n", 0},
 		"in order":           {"[a]\nrw=read\nsize=64m\nrandom_distribution=zipf:2\n", 0},
+		"mostly in order":    {"[a]\nrw=randread\nsize=64m\nrandom_distribution=zipf:2\npercentage_random=10\n", 0},
+		"runs of eight":      {"[a]\nrw=randread:8\nsize=64m\nrandom_distribution=zipf:2\n", 0},
 		"evenly":             {"[a]\nrw=randread\nsize=64m\nrandom_distribution=random\n", 0},
 		"of an unknown size": {"[a]\nrw=randread\nsize=50%\nrandom_distribution=zipf:2\n", 0},
 	} {
