@@ -12,6 +12,13 @@ var memoryPairs = map[string]pair{
 		verdict: WorkingSetTooSmall, operation: "read", effect: result.Qualifies, lie: both(past, setting("files.bytes", float64(4<<20))),
 		twins: map[string]func(*Facts){"one that it does not": both(past, setting("files.bytes", float64(64<<20)))},
 	},
+	"a file that is overwritten in the disk's own cache": {
+		verdict: WorkingSetTooSmall, operation: "write", effect: result.Qualifies, lie: both(past, writesOnly, setting("files.bytes", float64(4<<20))),
+		twins: map[string]func(*Facts){
+			"one that it cannot hold": both(past, writesOnly, setting("files.bytes", float64(64<<20))),
+			"with syncs":              both(past, writesOnly, setting("files.bytes", float64(4<<20)), func(f *Facts) { f.Measurement.Input += "\nfdatasync=1\n" }),
+		},
+	},
 	"a few blocks of a large file": {
 		verdict: WorkingSetTooSmall, operation: "read", effect: result.Qualifies,
 		lie:   both(past, setting("files.bytes", float64(64<<20), result.HotBytes, float64(1<<20))),
@@ -64,4 +71,10 @@ func second(inMemory bool, kind string, copies int, options string) func(*Facts)
 		top.Type, top.Options, top.Copies, top.Below = kind, options, copies, []string{disk.ID, other.ID}
 		f.Target.Layers = []result.Layer{top, disk, other}
 	}
+}
+
+// writesOnly leaves no reads.
+func writesOnly(f *Facts) {
+	f.Measurement.Operations = []string{"write"}
+	f.set("read.bytes", 0.0, "device.read.bytes", 0.0, "device.read.count", 0.0)
 }

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 
 	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
@@ -9,6 +10,9 @@ import (
 
 // diskCache is what the cache of any disk of the last twenty years holds, in bytes.
 const diskCache = 8 << 20
+
+// again is how many times the same bytes are moved before a cache that holds them decides a number.
+const again = 4
 
 // workingSet: caches in the path hold all that was read, and nothing shows whether they did.
 func workingSet(f *Facts) []result.Verdict {
@@ -22,7 +26,7 @@ func workingSet(f *Facts) []result.Verdict {
 		})
 	}
 	files := f.value("files.bytes")
-	if v := smallInDisk(f, d, files); v != nil {
+	if v := slices.Concat(readAgain(f, d, files), writtenAgain(f, files)); v != nil {
 		return v
 	}
 	which := "The files have %s"
@@ -48,19 +52,19 @@ func workingSet(f *Facts) []result.Verdict {
 	})
 }
 
-// smallInDisk: direct I/O read the same few blocks again and again, all of the files or those that a
+// readAgain: direct I/O read the same few blocks again and again, all of the files or those that a
 // skewed distribution prefers.
-func smallInDisk(f *Facts, d direction, files float64) []result.Verdict {
+func readAgain(f *Facts, d direction, files float64) []result.Verdict {
 	v := result.Verdict{Name: WorkingSetTooSmall, Effect: result.Qualifies}
 	hot, read := f.value(result.HotBytes), number{"read.bytes", result.Bytes, d.bytes}
 	switch {
 	case !f.direct() || len(d.operations) == 0:
 		return nil
-	case files > 0 && files <= diskCache && d.bytes >= 4*files:
+	case files > 0 && files <= diskCache && d.bytes >= again*files:
 		v.Settle = "Read files that are larger than the disk's cache, such as 1 GiB."
 		v.Sentence = fmt.Sprintf("The same %s were read %.0f times: the cache of the disk itself can hold them.", report.Bytes(files), d.bytes/files)
 		v.Evidence = evidence(number{"files.bytes", result.Bytes, files}, read)
-	case hot > 0 && hot <= diskCache && result.HotShare*d.bytes >= 4*hot:
+	case hot > 0 && hot <= diskCache && result.HotShare*d.bytes >= again*hot:
 		v.Settle = "Read with random_distribution=random, or from files so large that what is read most is larger than the disk's cache, such as 1 GiB."
 		v.Sentence = fmt.Sprintf("By its random_distribution, the workload reads %s of its files in nine of ten I/Os: the cache of the disk itself can hold them.", report.Bytes(hot))
 		v.Evidence = evidence(number{result.HotBytes, result.Bytes, hot}, read)
@@ -68,4 +72,19 @@ func smallInDisk(f *Facts, d direction, files float64) []result.Verdict {
 		return nil
 	}
 	return d.each(v)
+}
+
+// writtenAgain: direct I/O wrote the same few blocks again and again, and nothing asked the disk to write
+// its cache. With syncs each of them has to reach the medium.
+func writtenAgain(f *Facts, files float64) []result.Verdict {
+	d := f.writing()
+	if !f.direct() || f.syncs() || len(d.operations) == 0 || files == 0 || files > diskCache || d.bytes < again*files {
+		return nil
+	}
+	return d.each(result.Verdict{
+		Name: WorkingSetTooSmall, Effect: result.Qualifies,
+		Settle:   "Write files that are larger than the disk's cache, such as 1 GiB, or sync what is written, as with fdatasync=1.",
+		Sentence: fmt.Sprintf("The same %s were overwritten %.0f times without a sync: the cache of the disk itself can hold them, and need not write them.", report.Bytes(files), d.bytes/files),
+		Evidence: evidence(number{"files.bytes", result.Bytes, files}, number{"write.bytes", result.Bytes, d.bytes}),
+	})
 }
