@@ -17,10 +17,10 @@ const (
 	DepthKept  = "iodepth.kept"
 )
 
-// HotBytes is the metric of a workload that reads some blocks more often than others: in how many bytes
-// HotShare of its reads lie.
+// Hot ends the names of metrics, after read or write, of a workload that uses some blocks more often than
+// others, or a part of a device: in how many bytes at least HotShare of its I/Os lie.
 const (
-	HotBytes = "read.hot.bytes"
+	Hot      = ".hot.bytes"
 	HotShare = 0.9
 )
 

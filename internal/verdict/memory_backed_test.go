@@ -21,8 +21,16 @@ var memoryPairs = map[string]pair{
 	},
 	"a few blocks of a large file": {
 		verdict: WorkingSetTooSmall, operation: "read", effect: result.Qualifies,
-		lie:   both(past, setting("files.bytes", float64(64<<20), result.HotBytes, float64(1<<20))),
-		twins: map[string]func(*Facts){"more than a disk's cache": both(past, setting("files.bytes", float64(64<<20), result.HotBytes, float64(32<<20)))},
+		lie:   both(past, setting("files.bytes", float64(64<<20), "read"+result.Hot, float64(1<<20))),
+		twins: map[string]func(*Facts){"more than a disk's cache": both(past, setting("files.bytes", float64(64<<20), "read"+result.Hot, float64(32<<20)))},
+	},
+	"a small part of a device": {
+		verdict: WorkingSetTooSmall, operation: "write", effect: result.Qualifies,
+		lie: both(past, writesOnly, setting("write"+result.Hot, float64(1<<20))),
+		twins: map[string]func(*Facts){
+			"more than a disk's cache": both(past, writesOnly, setting("write"+result.Hot, float64(32<<20))),
+			"with syncs":               both(past, writesOnly, setting("write"+result.Hot, float64(1<<20)), func(f *Facts) { f.Measurement.Input += "\nfdatasync=1\n" }),
+		},
 	},
 	"a stripe in memory": {
 		verdict: MemoryBacked, effect: result.Invalidates, lie: second(true, "raid0", 1, ""),

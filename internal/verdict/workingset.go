@@ -11,8 +11,8 @@ import (
 // diskCache is what the cache of any disk of the last twenty years holds, in bytes.
 const diskCache = 8 << 20
 
-// again is how many times the same bytes are moved before a cache that holds them decides a number.
-const again = 4
+// repeats is how many times the same bytes are moved before a cache that holds them decides a number.
+const repeats = 4
 
 // workingSet: caches in the path hold all that was read, and nothing shows whether they did.
 func workingSet(f *Facts) []result.Verdict {
@@ -26,11 +26,11 @@ func workingSet(f *Facts) []result.Verdict {
 		})
 	}
 	files := f.value("files.bytes")
-	if v := slices.Concat(readAgain(f, d, files), writtenAgain(f, files)); v != nil {
+	if v := slices.Concat(again(f, d, files), again(f, f.writing(), files)); v != nil {
 		return v
 	}
 	which := "The files have %s"
-	if hot := f.value(result.HotBytes); hot > 0 && hot < files {
+	if hot := f.value("read" + result.Hot); hot > 0 && hot < files {
 		files, which = hot, "Nine tenths of the reads go to %s of the files"
 	}
 	memory := float64(f.Memory.TotalBytes)
@@ -52,39 +52,31 @@ func workingSet(f *Facts) []result.Verdict {
 	})
 }
 
-// readAgain: direct I/O read the same few blocks again and again, all of the files or those that a
-// skewed distribution prefers.
-func readAgain(f *Facts, d direction, files float64) []result.Verdict {
-	v := result.Verdict{Name: WorkingSetTooSmall, Effect: result.Qualifies}
-	hot, read := f.value(result.HotBytes), number{"read.bytes", result.Bytes, d.bytes}
-	switch {
-	case !f.direct() || len(d.operations) == 0:
+// again: direct I/O moved the same few blocks again and again: all of the files, those that a skewed
+// distribution prefers, or a part of a device. Of writes with syncs nothing is said, as each sync has to
+// reach the medium.
+func again(f *Facts, d direction, files float64) []result.Verdict {
+	same, measure, share := files, "files.bytes", 1.0
+	if hot := f.value(d.name + result.Hot); hot > 0 && (files == 0 || hot < files) {
+		same, measure, share = hot, d.name+result.Hot, result.HotShare
+	}
+	writes := d.name == "write"
+	if !f.direct() || len(d.operations) == 0 || same == 0 || same > diskCache || share*d.bytes < repeats*same || writes && f.syncs() {
 		return nil
-	case files > 0 && files <= diskCache && d.bytes >= again*files:
-		v.Settle = "Read files that are larger than the disk's cache, such as 1 GiB."
-		v.Sentence = fmt.Sprintf("The same %s were read %.0f times: the cache of the disk itself can hold them.", report.Bytes(files), d.bytes/files)
-		v.Evidence = evidence(number{"files.bytes", result.Bytes, files}, read)
-	case hot > 0 && hot <= diskCache && result.HotShare*d.bytes >= again*hot:
-		v.Settle = "Read with random_distribution=random, or from files so large that what is read most is larger than the disk's cache, such as 1 GiB."
-		v.Sentence = fmt.Sprintf("By its random_distribution, the workload reads %s of its files in nine of ten I/Os: the cache of the disk itself can hold them.", report.Bytes(hot))
-		v.Evidence = evidence(number{result.HotBytes, result.Bytes, hot}, read)
-	default:
-		return nil
+	}
+	v := result.Verdict{
+		Name: WorkingSetTooSmall, Effect: result.Qualifies,
+		Settle:   "Read files that are larger than the disk's cache, such as 1 GiB.",
+		Sentence: fmt.Sprintf("The same %s were read %.0f times: the cache of the disk itself can hold them.", report.Bytes(same), d.bytes/same),
+		Evidence: evidence(number{measure, result.Bytes, same}, number{d.name + ".bytes", result.Bytes, d.bytes}),
+	}
+	if writes {
+		v.Settle = "Write files that are larger than the disk's cache, such as 1 GiB, or sync what is written, as with fdatasync=1."
+		v.Sentence = fmt.Sprintf("The same %s were written %.0f times without a sync: the cache of the disk itself can hold them, and need not write them.", report.Bytes(same), d.bytes/same)
+	}
+	if share < 1 {
+		v.Settle = "Give a size that is larger than the disk's cache, such as 1 GiB, and use it evenly (random_distribution=random)."
+		v.Sentence = fmt.Sprintf("At least nine of ten %ss go to the same %s: the cache of the disk itself can hold them.", d.name, report.Bytes(same))
 	}
 	return d.each(v)
-}
-
-// writtenAgain: direct I/O wrote the same few blocks again and again, and nothing asked the disk to write
-// its cache. With syncs each of them has to reach the medium.
-func writtenAgain(f *Facts, files float64) []result.Verdict {
-	d := f.writing()
-	if !f.direct() || f.syncs() || len(d.operations) == 0 || files == 0 || files > diskCache || d.bytes < again*files {
-		return nil
-	}
-	return d.each(result.Verdict{
-		Name: WorkingSetTooSmall, Effect: result.Qualifies,
-		Settle:   "Write files that are larger than the disk's cache, such as 1 GiB, or sync what is written, as with fdatasync=1.",
-		Sentence: fmt.Sprintf("The same %s were overwritten %.0f times without a sync: the cache of the disk itself can hold them, and need not write them.", report.Bytes(files), d.bytes/files),
-		Evidence: evidence(number{"files.bytes", result.Bytes, files}, number{"write.bytes", result.Bytes, d.bytes}),
-	})
 }

@@ -8,42 +8,53 @@ import (
 	"strings"
 
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
 )
 
-// setHot records in how many bytes result.HotShare of the jobs' reads lie, if a random_distribution reads some
-// blocks more often than others. A file of any size is a small one if a few of its blocks have nearly all.
-func setHot(jobs []job, metrics result.Metrics) {
-	var sum float64
-	skewed := false
+// setHot records in how many bytes result.HotShare of the jobs' reads lie, and of their writes: where a
+// random_distribution prefers some blocks, and on a device, of which a job may use a part. A target of
+// any size is a small one if a few of its blocks have nearly all.
+func setHot(jobs []job, mode trial.Mode, metrics result.Metrics) {
+	for _, op := range []string{"read", "write"} {
+		if bytes := hotBytes(jobs, op, mode == trial.Block); bytes > 0 {
+			metrics.Set(op+result.Hot, result.Bytes, bytes)
+		}
+	}
+}
+
+// hotBytes are those of an operation, or 0 if nothing need be said of it, or nothing can.
+func hotBytes(jobs []job, op string, device bool) (sum float64) {
+	small := device
 	for _, j := range jobs {
-		if !j.reads() {
+		if op == "read" && !j.reads() || op == "write" && j.writeShare() == 0 {
 			continue
 		}
-		all, known := j.readable()
+		all, known := j.used()
 		if !known {
-			return
+			return 0
 		}
 		if j.skewed() {
-			skewed = true
+			small = true
 			files := float64(max(1, j.files()))
 			all = files * hot(j.options["random_distribution"], all/files, float64(j.leastBlock()))
 		}
 		sum += float64(j.clones()) * all
 	}
-	if skewed {
-		metrics.Set(result.HotBytes, result.Bytes, sum)
+	if !small {
+		return 0
 	}
+	return sum
 }
 
-// readable is how many bytes a clone can read, if the job says so.
-func (j job) readable() (bytes float64, known bool) {
+// used is on how many bytes a clone works, if the job says so.
+func (j job) used() (bytes float64, known bool) {
 	if !j.sized() || strings.HasSuffix(j.options["size"], "%") {
 		return 0, false
 	}
 	return float64(j.extent(0)), true
 }
 
-// skewed reports whether the job reads some blocks more often than others, in no order.
+// skewed reports whether the job does more I/Os to some blocks than to others, in no order.
 func (j job) skewed() bool {
 	kind, _, _ := strings.Cut(j.options["random_distribution"], ":")
 	if !slices.Contains([]string{"zipf", "pareto", "zoned", "zoned_abs"}, kind) {

@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"strings"
 	"testing"
 
 	"storagebench.io/storagebench/internal/result"
@@ -32,30 +33,37 @@ func TestHotBlocksAreThoseThatFioChooses(t *testing.T) {
 func TestTheJobsHotBytesAreRecorded(t *testing.T) {
 	const skewed = "[a]\nrw=randread\nsize=64m\nrandom_distribution=zoned:100/1:0/99\n"
 	for name, c := range map[string]struct {
-		text string
-		mib  float64 // 0: not recorded
+		text        string
+		mode        trial.Mode
+		read, write float64 // MiB; 0: not recorded
 	}{
-		"one":                {skewed, 0.576},
-		"clones":             {skewed + "numjobs=4\n", 4 * 0.576},
-		"files of a clone":   {skewed + "nrfiles=4\n", 0.576},
-		"one that is not":    {skewed + "[b]\nrw=read\nsize=32m\n", 32.576},
-		"a writer beside":    {skewed + "[b]\nrw=write\nsize=32m\n", 0.576},
-		"written only":       {"[a]\nrw=randwrite\nsize=64m\nrandom_distribution=zipf:2\n", 0},
-		"in order":           {"[a]\nrw=read\nsize=64m\nrandom_distribution=zipf:2\n", 0},
-		"mostly in order":    {"[a]\nrw=randread\nsize=64m\nrandom_distribution=zipf:2\npercentage_random=10\n", 0},
-		"runs of eight":      {"[a]\nrw=randread:8\nsize=64m\nrandom_distribution=zipf:2\n", 0},
-		"evenly":             {"[a]\nrw=randread\nsize=64m\nrandom_distribution=random\n", 0},
-		"of an unknown size": {"[a]\nrw=randread\nsize=50%\nrandom_distribution=zipf:2\n", 0},
+		"one":                 {skewed, trial.Filesystem, 0.576, 0},
+		"clones":              {skewed + "numjobs=4\n", trial.Filesystem, 4 * 0.576, 0},
+		"files of a clone":    {skewed + "nrfiles=4\n", trial.Filesystem, 0.576, 0},
+		"one that is not":     {skewed + "[b]\nrw=read\nsize=32m\n", trial.Filesystem, 32.576, 0},
+		"a writer beside":     {skewed + "[b]\nrw=write\nsize=32m\n", trial.Filesystem, 0.576, 0},
+		"both":                {strings.Replace(skewed, "randread", "randrw", 1), trial.Filesystem, 0.576, 0.576},
+		"in order":            {"[a]\nrw=read\nsize=64m\nrandom_distribution=zipf:2\n", trial.Filesystem, 0, 0},
+		"mostly in order":     {"[a]\nrw=randread\nsize=64m\nrandom_distribution=zipf:2\npercentage_random=10\n", trial.Filesystem, 0, 0},
+		"runs of eight":       {"[a]\nrw=randread:8\nsize=64m\nrandom_distribution=zipf:2\n", trial.Filesystem, 0, 0},
+		"evenly":              {"[a]\nrw=randread\nsize=64m\nrandom_distribution=random\n", trial.Filesystem, 0, 0},
+		"of an unknown size":  {"[a]\nrw=randread\nsize=50%\nrandom_distribution=zipf:2\n", trial.Filesystem, 0, 0},
+		"a part of a device":  {"[a]\nrw=randread\nsize=1m\n[b]\nrw=randwrite\noffset=1m\nsize=2m\n", trial.Block, 1, 2},
+		"a device":            {"[a]\nrw=randread\n", trial.Block, 0, 0},
+		"some of it unknown":  {"[a]\nrw=randread\nsize=1m\n[b]\nrw=randread\n", trial.Block, 0, 0},
+		"a device and a skew": {skewed, trial.Block, 0.576, 0},
 	} {
-		jobs, err := resolve(config{JobFile: c.text, Prefill: prefillAuto}, trial.Filesystem, "")
+		jobs, err := resolve(config{JobFile: c.text, Prefill: prefillAuto}, c.mode, "")
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		m := result.Metrics{}
-		setHot(jobs, m)
-		got := m[result.HotBytes].Value / (1 << 20)
-		if _, recorded := m[result.HotBytes]; recorded != (c.mib > 0) || got < 0.99*c.mib || got > 1.01*c.mib {
-			t.Errorf("%s: %.3f MiB, want %.3f", name, got, c.mib)
+		setHot(jobs, c.mode, m)
+		for op, want := range map[string]float64{"read": c.read, "write": c.write} {
+			got := m[op+result.Hot].Value / (1 << 20)
+			if _, recorded := m[op+result.Hot]; recorded != (want > 0) || got < 0.99*want || got > 1.01*want {
+				t.Errorf("%s: %s: %.3f MiB, want %.3f", name, op, got, want)
+			}
 		}
 	}
 }

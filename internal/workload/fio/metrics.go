@@ -171,7 +171,6 @@ func fold(d *document, jobs []job) result.Measurement {
 	m.Operations = measured(m.Metrics)
 	addParts(&m, jobs, byName, measure)
 	setDepths(jobs, m.Metrics)
-	setHot(jobs, m.Metrics)
 	m.Notes = slices.Concat(m.Notes, notes(jobs, all, m.Metrics), checkLittle(jobs, byName, m))
 	return m
 }
