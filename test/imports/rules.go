@@ -285,6 +285,7 @@ var Rules = []Rule{
 		},
 		Foreign: []string{"k8s.io/", "sigs.k8s.io/controller-runtime"},
 	},
+	{Path: "test/apiserver", Foreign: []string{"k8s.io/client-go/rest", "sigs.k8s.io/controller-runtime/pkg/envtest"}},
 	{Path: "test/wait", Own: []string{"api/v1alpha1"}, Foreign: append([]string{"sigs.k8s.io/controller-runtime/pkg/client"}, kubernetesTypes...)},
 	{Path: "test/faults", Own: []string{"api/reason", "api/v1alpha1", "test/ledger"}, Foreign: kubernetesTypes},
 	{Path: "test/attacks", Own: []string{"test/ledger"}},

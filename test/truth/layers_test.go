@@ -117,6 +117,11 @@ var layered = []kind{
 		twin: raw(fio(randomRead + direct)),
 	},
 	{
+		name: "a small part of a device", verdict: "WorkingSetTooSmall", operation: "read",
+		lie:  raw(fio(`rw=randread\nbs=4k\nsize=1m\nioengine=libaio\niodepth=8\ndirect=1\nruntime=3\n`)),
+		twin: raw(fio(`rw=randread\nbs=4k\nsize=64m\nioengine=libaio\niodepth=8\ndirect=1\nruntime=3\n`)),
+	},
+	{
 		name: "buffered writes on XFS", verdict: "FromMemory", operation: "write", invalid: true,
 		lie:  xfs(fio(`rw=write\nbs=1m\nsize=128m\n`)),
 		twin: xfs(fio(`rw=write\nbs=1m\nsize=128m\nend_fsync=1\n`)),
