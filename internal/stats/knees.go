@@ -91,7 +91,7 @@ func kneeSentence(k result.Knee, text string) string {
 	case knee.AboveRange:
 		return fmt.Sprintf("%s at %d per second, the highest rate: the storage may do more (%s)", promise, k.Lower, made)
 	case knee.Disturbed:
-		return fmt.Sprintf("no answer for %s: most probes of a rate were disturbed, so the knee is only known to be %s (%s)", promise, between(k), made)
+		return fmt.Sprintf("no answer for %s: most probes of a rate were disturbed, so the knee is only known to be %s (%s); search again when nothing else uses the disks", promise, between(k), made)
 	}
 	if k.Probes == 0 {
 		return fmt.Sprintf("no answer for %s: no probe measured it; name a latency of an operation that the workload has", promise)

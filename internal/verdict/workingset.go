@@ -2,7 +2,6 @@ package verdict
 
 import (
 	"fmt"
-	"slices"
 
 	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
@@ -14,69 +13,88 @@ const diskCache = 8 << 20
 // repeats is how many times the same bytes are moved before a cache that holds them decides a number.
 const repeats = 4
 
-// workingSet: caches in the path hold all that was read, and nothing shows whether they did.
+// workingSet: caches in the path hold all that was moved, and nothing shows whether they did.
 func workingSet(f *Facts) []result.Verdict {
-	d := f.reading()
-	if s := f.Measurement.Size; s != nil && s.TooSmall && len(d.operations) > 0 {
-		all, cache := float64(s.Bytes)*float64(s.Parts), float64(s.CacheBytes)
-		return d.each(result.Verdict{
-			Name: WorkingSetTooSmall, Effect: result.Qualifies, Settle: fmt.Sprintf("Give a size of at least %s in all, on a target with room for it, or use direct=1.", report.Bytes(2*cache)),
-			Sentence: fmt.Sprintf("The size that was chosen, %s in all, is less than twice the %s that caches in the path can hold.", report.Bytes(all), report.Bytes(cache)),
-			Evidence: evidence(number{"size.bytes", result.Bytes, all}, number{"cache.bytes", result.Bytes, cache}),
-		})
-	}
 	files := f.value("files.bytes")
-	if v := slices.Concat(again(f, d, files), again(f, f.writing(), files)); v != nil {
-		return v
+	read := tooSmall(f)
+	if read == nil {
+		read = again(f, f.reading(), files)
 	}
-	which := "The files have %s"
-	if hot := f.value("read" + result.Hot); hot > 0 && hot < files {
-		files, which = hot, "Nine tenths of the reads go to %s of the files"
+	if read == nil {
+		read = inMemory(f, files)
 	}
-	memory := float64(f.Memory.TotalBytes)
-	if l := float64(f.Memory.LimitBytes); l > 0 {
-		memory = min(memory, l)
-	}
-	buffered := f.Measurement.DirectIO == nil || f.Measurement.DirectIO.Effective != result.Direct
-	if !buffered || f.counted() || len(d.operations) == 0 || files == 0 || memory == 0 || files >= 2*memory {
+	return append(read, again(f, f.writing(), files)...)
+}
+
+// tooSmall: the size was chosen, and there was no room for a better one.
+func tooSmall(f *Facts) []result.Verdict {
+	d, s := f.reading(), f.Measurement.Size
+	if s == nil || !s.TooSmall || len(d.operations) == 0 {
 		return nil
 	}
-	settle := fmt.Sprintf("Read at least %s, or use direct=1.", report.Bytes(2*memory))
-	if f.Measurement.DirectIO != nil && f.Measurement.DirectIO.Requested {
-		settle = fmt.Sprintf("Read at least %s: a cache may answer direct I/O here.", report.Bytes(2*memory))
-	}
+	all, cache := float64(s.Bytes)*float64(s.Parts), float64(s.CacheBytes)
 	return d.each(result.Verdict{
-		Name: WorkingSetTooSmall, Effect: result.Qualifies, Settle: settle,
-		Sentence: fmt.Sprintf(which+", which the memory of %s can hold.", report.Bytes(files), report.Bytes(memory)),
-		Evidence: evidence(number{"files.bytes", result.Bytes, files}, number{"memory.bytes", result.Bytes, memory}),
+		Name: WorkingSetTooSmall, Effect: result.Qualifies, Settle: fmt.Sprintf("Give a size of at least %s in all, on a target with room for it, or use direct=1.", report.Bytes(2*cache)),
+		Sentence: fmt.Sprintf("The size that was chosen, %s in all, is less than twice the %s that caches in the path can hold.", report.Bytes(all), report.Bytes(cache)),
+		Evidence: evidence(number{"size.bytes", result.Bytes, all}, number{"cache.bytes", result.Bytes, cache}),
 	})
 }
 
-// again: direct I/O moved the same few blocks again and again: all of the files, those that a skewed
-// distribution prefers, or a part of a device. Of writes with syncs nothing is said, as each sync has to
-// reach the medium.
-func again(f *Facts, d direction, files float64) []result.Verdict {
-	same, measure, share := files, "files.bytes", 1.0
-	if hot := f.value(d.name + result.Hot); hot > 0 && (files == 0 || hot < files) {
-		same, measure, share = hot, d.name+result.Hot, result.HotShare
+// inMemory: memory can hold what was read through the page cache, from disks that are not counted.
+func inMemory(f *Facts, files float64) []result.Verdict {
+	d, memory := f.reading(), float64(f.Memory.TotalBytes)
+	if l := float64(f.Memory.LimitBytes); l > 0 {
+		memory = min(memory, l)
 	}
+	same, measure, share := f.workingBytes(d, files)
+	buffered := f.Measurement.DirectIO == nil || f.Measurement.DirectIO.Effective != result.Direct
+	if !buffered || f.counted() || len(d.operations) == 0 || files == 0 || memory == 0 || same >= 2*memory {
+		return nil
+	}
+	v := result.Verdict{
+		Name: WorkingSetTooSmall, Effect: result.Qualifies, Settle: fmt.Sprintf("Read at least %s, or use direct=1.", report.Bytes(2*memory)),
+		Sentence: fmt.Sprintf("The files have %s, which the memory of %s can hold.", report.Bytes(same), report.Bytes(memory)),
+		Evidence: evidence(number{measure, result.Bytes, same}, number{"memory.bytes", result.Bytes, memory}),
+	}
+	if f.Measurement.DirectIO != nil && f.Measurement.DirectIO.Requested {
+		v.Settle = fmt.Sprintf("Read at least %s: a cache may answer direct I/O here.", report.Bytes(2*memory))
+	}
+	if share < 1 {
+		v.Sentence = fmt.Sprintf("At least nine of ten reads go to the same %s, which the memory of %s can hold.", report.Bytes(same), report.Bytes(memory))
+	}
+	return d.each(v)
+}
+
+// workingBytes are in how many bytes at least a share of a direction's I/Os lie, and the metric that says
+// so: all of the files, those that a skewed distribution prefers, or a part of a device.
+func (f *Facts) workingBytes(d direction, files float64) (bytes float64, metric string, share float64) {
+	if hot := f.value(d.name + result.Hot); hot > 0 && (files == 0 || hot < files) {
+		return hot, d.name + result.Hot, result.HotShare
+	}
+	return files, "files.bytes", 1
+}
+
+// again: direct I/O moved the same few blocks again and again. Of writes with syncs nothing is said, as
+// each sync has to reach the medium.
+func again(f *Facts, d direction, files float64) []result.Verdict {
+	same, measure, share := f.workingBytes(d, files)
 	writes := d.name == "write"
 	if !f.direct() || len(d.operations) == 0 || same == 0 || same > diskCache || share*d.bytes < repeats*same || writes && f.syncs() {
 		return nil
 	}
-	v := result.Verdict{
-		Name: WorkingSetTooSmall, Effect: result.Qualifies,
-		Settle:   "Read files that are larger than the disk's cache, such as 1 GiB.",
-		Sentence: fmt.Sprintf("The same %s were read %.0f times: the cache of the disk itself can hold them.", report.Bytes(same), d.bytes/same),
-		Evidence: evidence(number{measure, result.Bytes, same}, number{d.name + ".bytes", result.Bytes, d.bytes}),
+	done, why, settle := "read", "the cache of the disk itself can hold them", "Use files, or a part of the device, that are larger than the disk's cache, such as 1 GiB"
+	if share < 1 {
+		settle += ", evenly (random_distribution=random)"
 	}
 	if writes {
-		v.Settle = "Write files that are larger than the disk's cache, such as 1 GiB, or sync what is written, as with fdatasync=1."
-		v.Sentence = fmt.Sprintf("The same %s were written %.0f times without a sync: the cache of the disk itself can hold them, and need not write them.", report.Bytes(same), d.bytes/same)
+		done, why, settle = "written", why+", and nothing made the disk write them to its medium", settle+"; or sync what is written, as with fdatasync=1"
 	}
+	sentence := fmt.Sprintf("The same %s were %s %.0f times: %s.", report.Bytes(same), done, d.bytes/same, why)
 	if share < 1 {
-		v.Settle = "Give a size that is larger than the disk's cache, such as 1 GiB, and use it evenly (random_distribution=random)."
-		v.Sentence = fmt.Sprintf("At least nine of ten %ss go to the same %s: the cache of the disk itself can hold them.", d.name, report.Bytes(same))
+		sentence = fmt.Sprintf("At least nine of ten %ss go to the same %s: %s.", d.name, report.Bytes(same), why)
 	}
-	return d.each(v)
+	return d.each(result.Verdict{
+		Name: WorkingSetTooSmall, Effect: result.Qualifies, Sentence: sentence, Settle: settle + ".",
+		Evidence: evidence(number{measure, result.Bytes, same}, number{d.name + ".bytes", result.Bytes, d.bytes}),
+	})
 }

@@ -23,7 +23,7 @@ func Start(crds string) (config *rest.Config, stop func(), err error) {
 		ControlPlaneStopTimeout:  time.Minute,
 	}
 	if config, err = environment.Start(); err != nil {
-		return nil, nil, fmt.Errorf("%w (the make target of the test sets KUBEBUILDER_ASSETS)", err)
+		return nil, nil, fmt.Errorf("the API server of the tests did not start: %w; run the tests by their make target, which sets KUBEBUILDER_ASSETS", err)
 	}
 	return config, func() { _ = environment.Stop() }, nil
 }
