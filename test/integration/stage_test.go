@@ -294,6 +294,10 @@ func (s *stage) pod(job *batchv1.Job, status corev1.PodStatus) *corev1.Pod {
 	pod.Spec.NodeName = s.benchmark().Status.Run.Current.Node
 	pod.Spec.TerminationGracePeriodSeconds = new(int64(0))
 	s.must(s.api.Create(s.ctx, pod))
+	// How long a Pod waits counts from the API server's time, which the stage's clock must not be behind.
+	if created := pod.CreationTimestamp.Time; created.After(s.clock.Now()) {
+		s.clock.SetTime(created)
+	}
 	pod.Status = status
 	s.must(s.api.Status().Update(s.ctx, pod))
 	return pod

@@ -34,8 +34,9 @@ const (
 )
 
 // patience bounds every wait. Without KVM a Pod takes ten seconds to end and a boot half a
-// minute, and several times that on a machine that does something else.
-var patience = wait.Patience{Every: 250 * time.Millisecond, AtMost: 12 * time.Minute}
+// minute, and several times that on a machine that does something else. A look at the guest takes
+// its one processor.
+var patience = wait.Patience{Every: time.Second, AtMost: 20 * time.Minute}
 
 var (
 	api  client.Client
