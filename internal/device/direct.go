@@ -15,6 +15,9 @@ import (
 const (
 	probeSize = 256 << 10
 	zfsMagic  = 0x2fc12fc1
+	// mostProbes is how often pages must be found in the page cache. btrfs writes data that has checksums by
+	// way of it, drops what it can at once, and leaves the rest when something holds it.
+	mostProbes = 3
 )
 
 // ProbeDirect finds out what direct I/O does in a directory: it writes and reads
@@ -37,11 +40,8 @@ func ProbeDirect(dir string) (result.DirectMode, string) {
 		return result.DirectUnknown, "open with O_DIRECT: " + err.Error()
 	}
 	defer func() { _ = unix.Close(fd) }() // the file is removed anyway
-	if _, err := unix.Pwrite(fd, buffer, 0); err != nil {
-		return refusedIO("write", err)
-	}
-	if _, err := unix.Pread(fd, buffer, 0); err != nil {
-		return refusedIO("read", err)
+	if refused, why := transfer(fd, buffer); refused != "" {
+		return refused, why
 	}
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(fd, &fs); err == nil {
@@ -52,15 +52,32 @@ func ProbeDirect(dir string) (result.DirectMode, string) {
 			return result.DirectUnknown, "the kernel passes O_DIRECT on to the program that keeps the files (FUSE), which may answer from memory"
 		}
 	}
-	resident, pages, err := resident(fd)
+	in, pages, err := resident(fd)
+	for again := 1; again < mostProbes && err == nil && in > pages/2; again++ {
+		if refused, why := transfer(fd, buffer); refused != "" {
+			return refused, why
+		}
+		in, pages, err = resident(fd)
+	}
 	switch {
 	case err != nil:
 		return result.DirectUnknown, "mincore: " + err.Error()
-	case resident > 0:
-		return result.CachedAnyway, fmt.Sprintf("%d of %d pages written and read with O_DIRECT are in the page cache", resident, pages)
+	case in > pages/2:
+		return result.CachedAnyway, fmt.Sprintf("%d of %d pages written and read with O_DIRECT are in the page cache", in, pages)
 	default:
-		return followed(System{}.pathLayers(dir))(fmt.Sprintf("none of %d pages written and read with O_DIRECT is in the page cache", pages))
+		return followed(System{}.pathLayers(dir))(fmt.Sprintf("%d of %d pages written and read with O_DIRECT are in the page cache", in, pages))
 	}
+}
+
+// transfer writes the buffer to a file and reads it. Without an error, refused is empty.
+func transfer(fd int, buffer []byte) (refused result.DirectMode, why string) {
+	if _, err := unix.Pwrite(fd, buffer, 0); err != nil {
+		return refusedIO("write", err)
+	}
+	if _, err := unix.Pread(fd, buffer, 0); err != nil {
+		return refusedIO("read", err)
+	}
+	return "", ""
 }
 
 func refusedIO(what string, err error) (result.DirectMode, string) {

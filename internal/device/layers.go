@@ -34,7 +34,7 @@ func (s System) Layers(path string) ([]result.Layer, error) {
 
 // DeviceLayers returns the layers of storage below a block device, the device itself first.
 func (s System) DeviceLayers(major, minor int) ([]result.Layer, error) {
-	dir, err := s.sysfs(fmt.Sprintf("%d:%d", major, minor))
+	dir, err := s.sysfs(deviceNumber(major, minor))
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +62,9 @@ func (s System) Disks() []string {
 	slices.Sort(disks)
 	return disks
 }
+
+// deviceNumber writes the number of a device as sysfs does.
+func deviceNumber(major, minor int) string { return fmt.Sprintf("%d:%d", major, minor) }
 
 // sysfs returns the directory of a block device.
 func (s System) sysfs(number string) (string, error) {

@@ -3,7 +3,6 @@ package device
 import (
 	"cmp"
 	"encoding/binary"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -253,8 +252,8 @@ func exists(path string) bool {
 // numberOf returns the number of a block device that has a name in /dev, or in sysfs if /dev
 // does not show it, as in a container.
 func (s System) numberOf(name string) (number string, ok bool) {
-	if major, minor, ok := s.node(name); ok {
-		return fmt.Sprintf("%d:%d", major, minor), true
+	if number, ok := s.deviceAt(name); ok {
+		return number, true
 	}
 	short := strings.TrimPrefix(name, "/dev/")
 	if number := attribute(s.path("sys/class/block", strings.ReplaceAll(short, "/", "!")), "dev"); number != "" {

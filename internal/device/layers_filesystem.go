@@ -35,7 +35,7 @@ func (st *stack) filesystem(m *mountinfo.Info) (id string) {
 	kind, program, _ := strings.Cut(fs.Type, ".")
 	switch {
 	case fs.Major != 0:
-		number := fmt.Sprintf("%d:%d", fs.Major, fs.Minor)
+		number := deviceNumber(fs.Major, fs.Minor)
 		if strings.HasPrefix(fs.Type, "ext") {
 			l.Options = joinOptions(l.Options, st.system.ext4Options(number))
 		}

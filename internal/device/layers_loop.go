@@ -16,7 +16,8 @@ import (
 // removed ends the path of a file that was removed while it was open.
 const removed = " (deleted)"
 
-// loop follows a loop device to what holds its file.
+// loop follows a loop device to what holds its file, or to the block device that it has instead of a
+// file.
 //
 // The kernel gives the file's path as in the mount namespace of whoever attached it, which
 // need not be ours. Who may open the device also learns the file's own device and inode, and
@@ -26,7 +27,12 @@ func (st *stack) loop(at int) {
 	before, gone := strings.CutSuffix(path, removed)
 	asked, sure := st.system.askLoop(name)
 	here := st.system.visible(path, asked, sure)
+	if !sure {
+		asked.device, _ = st.system.deviceAt(path)
+	}
 	switch {
+	case asked.device != "":
+		st.number(at, asked.device)
 	case path == "":
 		st.note(at, "sysfs shows no file of this loop device")
 	case strings.HasPrefix(path, "/memfd:") && gone:
@@ -57,15 +63,17 @@ func (st *stack) loopNumber(at int, file loopFile) {
 	}
 	st.put(at, st.add(l, func(at int) {
 		if file.major != 0 {
-			st.number(at, fmt.Sprintf("%d:%d", file.major, file.minor))
+			st.number(at, deviceNumber(file.major, file.minor))
 		}
 	}))
 }
 
-// loopFile is the file of a loop device.
+// loopFile is the file of a loop device: on which device it is, and its inode there.
 type loopFile struct {
 	major, minor int
 	inode        uint64
+	// device is the number of the block device that it is, or empty.
+	device string
 }
 
 // visible reports whether a path leads to the file of a loop device. Unless we are sure which
@@ -79,8 +87,7 @@ func (s System) visible(path string, file loopFile, sure bool) bool {
 	if unix.Stat(s.path(path), &stat) != nil {
 		return false
 	}
-	return info.Mode().IsRegular() && stat.Ino == file.inode && int(unix.Major(stat.Dev)) == file.major && int(unix.Minor(stat.Dev)) == file.minor ||
-		info.Mode().Type()&os.ModeDevice != 0
+	return info.Mode().IsRegular() && stat.Ino == file.inode && int(unix.Major(stat.Dev)) == file.major && int(unix.Minor(stat.Dev)) == file.minor
 }
 
 // askLoop asks a loop device for its file.
@@ -94,7 +101,20 @@ func (s System) askLoop(name string) (file loopFile, ok bool) {
 	if err != nil {
 		return loopFile{}, false
 	}
-	return loopFile{major: int(unix.Major(info.Device)), minor: int(unix.Minor(info.Device)), inode: info.Inode}, true
+	file = loopFile{major: int(unix.Major(info.Device)), minor: int(unix.Minor(info.Device)), inode: info.Inode}
+	if info.Rdevice != 0 {
+		file.device = deviceNumber(int(unix.Major(info.Rdevice)), int(unix.Minor(info.Rdevice)))
+	}
+	return file, true
+}
+
+// deviceAt returns the number of the block device whose node is at a path.
+func (s System) deviceAt(path string) (number string, ok bool) {
+	major, minor, ok := s.node(path)
+	if !ok {
+		return "", false
+	}
+	return deviceNumber(major, minor), true
 }
 
 // node returns the number of a block device's node.

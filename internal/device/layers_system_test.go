@@ -189,6 +189,24 @@ func TestOptionsThatTheSuperblockHas(t *testing.T) {
 	}
 }
 
+// The node of a block device is in a file system of memory, and the device is not.
+func TestALoopDeviceOnABlockDevice(t *testing.T) {
+	lower := attach(t, filepath.Join(t.TempDir(), "disk.img"))
+	upper := attached(t, lower, "--direct-io=on")
+	layers := layersOf(t, upper)
+	if got, want := way(layers), filepath.Base(upper)+" "+filepath.Base(lower)+" fs:"; !strings.HasPrefix(got, want) {
+		t.Errorf("got %s, want %s…", got, want)
+	}
+	if cause, ok := result.InMemory(layers); ok {
+		t.Errorf("%s is in memory: %+v", cause.ID, layers)
+	}
+	// Who may not open the device sees its path only.
+	st := newStack(System{}, nil)
+	if number, ok := st.system.deviceAt(lower); !ok || number != layers[1].Number {
+		t.Errorf("%s is device %q, want %s", lower, number, layers[1].Number)
+	}
+}
+
 func TestAPartitionOfALoopDevice(t *testing.T) {
 	device := attach(t, filepath.Join(t.TempDir(), "disk.img"))
 	devicetest.Run(t, "addpart", device, "1", "2048", "4096") // whatever tables the kernel can read

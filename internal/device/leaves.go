@@ -77,7 +77,7 @@ func (s System) underOverlay(fs Filesystem, depth int) ([]result.Device, string)
 // UnderNumber returns the leaf disks under a block device.
 func (s System) UnderNumber(major, minor int) ([]result.Device, string) {
 	w := walk{system: s}
-	w.visit(s.path("sys/dev/block", fmt.Sprintf("%d:%d", major, minor)), 0)
+	w.visit(s.path("sys/dev/block", deviceNumber(major, minor)), 0)
 	return w.result()
 }
 

@@ -194,27 +194,6 @@ func queueHidesLatency(f *Facts) []result.Verdict {
 	return out
 }
 
-// depthIgnored: the engine keeps fewer I/Os in flight than the job asks for.
-func depthIgnored(f *Facts) []result.Verdict {
-	asked, kept := f.value(result.DepthAsked), f.value(result.DepthKept)
-	if kept == 0 || asked <= kept {
-		return nil
-	}
-	// Another system's default engine may keep them: then, by Little's law, they were in flight.
-	flying := 0.0
-	for _, op := range f.operations() {
-		flying += f.value(op+".iops") * cmp.Or(f.value(op+".latency.mean"), f.value(op+".completion.mean"))
-	}
-	if flying > 1.5*kept {
-		return nil
-	}
-	return []result.Verdict{{
-		Name: DepthIgnored, Effect: result.Qualifies, Settle: "Choose an engine that does not wait for each I/O, such as ioengine=libaio, or set iodepth=1.",
-		Sentence: fmt.Sprintf("The workload asks for %.0f I/Os in flight (iodepth), but its engine waits for each of them and keeps %.0f: these are the numbers of that depth.", asked, kept),
-		Evidence: evidence(number{"asked", result.Count, asked}, number{"kept", result.Count, kept}),
-	}}
-}
-
 // direct reports whether the workload's I/O goes past the page cache.
 func (f *Facts) direct() bool {
 	d := f.Measurement.DirectIO

@@ -28,10 +28,21 @@ const gib = float64(1 << 30)
 
 var pairs = map[string]pair{
 	"a depth that the engine does not keep": {
-		verdict: DepthIgnored, effect: result.Qualifies, lie: setting(result.DepthAsked, 32.0, result.DepthKept, 1.0, "read.iops", 1000.0, "read.latency.mean", 0.0009, "write.iops", 0.0),
+		verdict: DepthIgnored, effect: result.Qualifies, lie: setting(result.DepthAsked, 32.0, result.DepthKept, 1.0),
 		twins: map[string]func(*Facts){
-			"more were in flight": setting(result.DepthAsked, 32.0, result.DepthKept, 1.0, "read.iops", 1000.0, "read.latency.mean", 0.03),
-			"one that it keeps":   setting(result.DepthAsked, 32.0, result.DepthKept, 32.0), "nothing is known of it": setting(result.DepthAsked, 32.0)},
+			"one that it keeps": setting(result.DepthAsked, 32.0, result.DepthKept, 32.0), "nothing is known of it": setting(result.DepthAsked, 32.0),
+		},
+	},
+	"calls that wait for each I/O": {
+		verdict: DepthIgnored, effect: result.Qualifies, lie: submitting(32, 0.95, 0.9),
+		twins: map[string]func(*Facts){
+			"one in flight":          submitting(1, 0.95, 0.9),
+			"calls that return":      submitting(32, 0.2, 0.9),
+			"more at the disks":      submitting(32, 0.95, 28),
+			"calls that compute":     both(submitting(32, 0.95, 0.9), setting("cpu.user", 0.1, "cpu.system", 0.5, "engine.cpu.wait.mean", 5e-6, "engine.cpu.slice.mean", 9e-5)),
+			"threads without a CPU":  both(submitting(32, 0.95, 0.9), setting("engine.cpu.wait.mean", 45e-6, "engine.cpu.wait.share", 0.5)),
+			"disks that nobody sees": both(submitting(32, 0.95, 0.9), setting("cpu.system", 0.6, "engine.cpu.wait.mean", 5e-6)),
+		},
 	},
 	"holes": {
 		verdict: ThinReads, operation: "read", effect: result.Invalidates,

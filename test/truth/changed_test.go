@@ -79,6 +79,11 @@ var changed = []kind{
 		twin: on(fio(`rw=randread\nbs=4k\nsize=64m\nioengine=libaio\niodepth=32\ndirect=1\nruntime=3\n`)),
 	},
 	{
+		name: "a depth that libaio ignores", verdict: "DepthIgnored",
+		lie:  on(fio(`rw=randread\nbs=4k\nsize=64m\nioengine=libaio\niodepth=32\nruntime=3\n`)),
+		twin: on(fio(`rw=randread\nbs=4k\nsize=64m\nioengine=libaio\niodepth=32\ndirect=1\nruntime=3\n`)),
+	},
+	{
 		name: "programs that compute on the same processor", verdict: "CPUBound", operation: "read",
 		lie:  computing("0"),
 		twin: computing("1"),

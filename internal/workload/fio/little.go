@@ -89,3 +89,18 @@ func (j job) inFlight() uint64 {
 	}
 	return j.depth()
 }
+
+// kept is how many I/Os of a clone are at the storage at the same time. fio counts those that wait
+// for the call that submits them as in flight, too.
+func (j job) kept() uint64 {
+	if j.cached() {
+		return 1
+	}
+	return j.inFlight()
+}
+
+// cached reports whether the kernel does each I/O of an asynchronous engine within the call that submits
+// it, as it does for libaio through the page cache.
+func (j job) cached() bool {
+	return j.engine() == "libaio" && !j.direct() && j.options["io_submit_mode"] != "offload"
+}

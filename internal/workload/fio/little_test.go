@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"storagebench.io/storagebench/internal/result"
 )
 
 // busy is a clone whose reads took so many I/O-seconds in a second.
@@ -65,5 +67,40 @@ func TestLittlesLawOfATrialIsThatOfItsClosedLoops(t *testing.T) {
 	}
 	if len(m.Notes) != 1 || !strings.HasPrefix(m.Notes[0], "c: ") {
 		t.Errorf("notes: %q", m.Notes)
+	}
+}
+
+// What fio counts as in flight and what is at the storage differ where the call that submits waits.
+func TestTheDepthThatAnEngineKeepsIsRecorded(t *testing.T) {
+	for name, c := range map[string]struct {
+		options  string
+		inFlight float64
+		kept     float64 // 0: as many as are asked for
+	}{
+		"past the page cache":                {"ioengine=libaio direct=1 iodepth=8", 8, 0},
+		"past the page cache, said of it":    {"ioengine=libaio buffered=0 iodepth=8", 8, 0},
+		"through the page cache":             {"ioengine=libaio iodepth=8", 8, 2},
+		"through it, said twice":             {"ioengine=libaio direct=0 buffered=1 iodepth=8", 8, 2},
+		"through it, and an engine of rings": {"ioengine=io_uring iodepth=8", 8, 0},
+		"other threads submit":               {"ioengine=libaio iodepth=8 io_submit_mode=offload", 8, 0},
+		"one at a time":                      {"ioengine=psync direct=1 iodepth=8", 1, 2},
+		"fio's default engine":               {"iodepth=8", 1, 2},
+		"another system's default engine":    {"iodepth=8", 8, 0},
+		"a depth of one":                     {"ioengine=libaio iodepth=1", 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := job{name: "a", options: map[string]string{"numjobs": "2"}}
+			for o := range strings.FieldsSeq(c.options) {
+				key, value, _ := strings.Cut(o, "=")
+				j.options[key] = value
+			}
+			m := fold(parsed(t, busy("a", c.inFlight), busy("a", c.inFlight)), []job{j})
+			if got := m.Metrics[result.DepthKept].Value; got != c.kept {
+				t.Errorf("%g are kept, want %g", got, c.kept)
+			}
+			if got := m.Metrics[result.DepthAsked].Value; c.kept > 0 && got != 16 {
+				t.Errorf("%g are asked for, want 16", got)
+			}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -218,18 +219,31 @@ func notes(jobs []job, clones []*jobOutput, metrics result.Metrics) []string {
 	return out
 }
 
-// setDepths records how many I/Os the jobs ask to have in flight, and how many their engines keep, if
-// these are fewer.
+// setDepths records how many I/Os the jobs ask to have in flight, and how many of them are at the
+// storage at the same time, if these are fewer.
 func setDepths(jobs []job, metrics result.Metrics) {
 	var asked, kept uint64
+	named := true
 	for _, j := range jobs {
 		asked += j.clones() * j.depth()
-		kept += j.clones() * j.inFlight()
+		kept += j.clones() * j.kept()
+		named = named && j.has("ioengine")
 	}
-	if asked > kept {
-		metrics.Set(result.DepthAsked, result.Count, float64(asked))
-		metrics.Set(result.DepthKept, result.Count, float64(kept))
+	// The default engine of another system may keep them: then, by Little's law, they were in flight.
+	if asked <= kept || !named && flying(metrics) > 1.5*float64(kept) {
+		return
 	}
+	metrics.Set(result.DepthAsked, result.Count, float64(asked))
+	metrics.Set(result.DepthKept, result.Count, float64(kept))
+}
+
+// flying is how many I/Os were in flight on average, by Little's law.
+func flying(metrics result.Metrics) float64 {
+	total := 0.0
+	for _, op := range operations {
+		total += metrics[op+".iops"].Value * cmp.Or(metrics[op+".latency.mean"].Value, metrics[op+".completion.mean"].Value)
+	}
+	return total
 }
 
 // measuredNone reports whether fio measured no latencies of an operation.

@@ -117,8 +117,12 @@ func (r *reader) complete(j *job) {
 		r.change(j.at["time_based"], "time_based of job %s is left out: it has no runtime", j.name)
 	}
 	// In an open loop it is how many may be outstanding, whatever the engine.
-	if j.depth() > 1 && j.inFlight() == 1 && r.config.OfferedRate == 0 {
-		r.change(j.at["iodepth"], "iodepth=%s of job %s has no effect: ioengine=%s waits for each I/O; set ioengine=libaio to have more in flight", j.options["iodepth"], j.name, j.engine())
+	if j.depth() > 1 && j.kept() == 1 && r.config.OfferedRate == 0 {
+		why := fmt.Sprintf("ioengine=%s waits for each I/O; set ioengine=libaio and direct=1 to have more in flight", j.engine())
+		if j.cached() {
+			why = "ioengine=libaio waits for each I/O that goes through the page cache; set direct=1 to have more in flight, or ioengine=io_uring"
+		}
+		r.change(j.at["iodepth"], "iodepth=%s of job %s has no effect: %s", j.options["iodepth"], j.name, why)
 	}
 	if r.mode == trial.Block {
 		return
