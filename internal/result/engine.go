@@ -17,6 +17,9 @@ const (
 	DepthKept  = "iodepth.kept"
 )
 
+// FilesSynced is how many files filesync made durable: all of them, or none.
+const FilesSynced = "filesync.synced"
+
 // Hot ends the names of metrics, after read or write, of a workload that uses some blocks more often than
 // others, or a part of a device: in how many bytes at least HotShare of its I/Os lie.
 const (

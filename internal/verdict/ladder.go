@@ -28,7 +28,7 @@ func ladder(f *Facts) []result.Verdict {
 	}
 	of := func(name string, e result.Effect, sentence string, numbers ...number) []result.Verdict {
 		v := result.Verdict{Name: name, Effect: e, Sentence: sentence + ".", Settle: onlyProof, Evidence: evidence(numbers...)}
-		return direction{operations: slices.DeleteFunc(slices.Clone(f.operations()), func(op string) bool { return !isSync(op) })}.each(v)
+		return direction{operations: slices.DeleteFunc(slices.Clone(f.operations()), func(op string) bool { return !f.isSync(op) })}.each(v)
 	}
 	leaves := result.Leaves(f.Target.Layers)
 	volatile := slices.DeleteFunc(slices.Clone(leaves), func(l result.Layer) bool { return l.WriteCache != "write back" })

@@ -139,7 +139,7 @@ func drained(f *Facts) []result.Verdict {
 		own = f.value("write.bytes") / rate
 	}
 	least := drainOfNothing
-	if !f.direct() && !slices.ContainsFunc(f.operations(), func(op string) bool { return op != "write.durable" && isSync(op) }) {
+	if !f.direct() && !slices.ContainsFunc(f.operations(), func(op string) bool { return op != "write.durable" && f.isSync(op) }) {
 		least = drainOfSome
 	}
 	if took <= least || own <= 0 || d.bytes < enough {
@@ -270,18 +270,35 @@ func dataReduced(f *Facts) []result.Verdict {
 			}
 		}
 		if share, never, proof, ok := f.writeShare(); ok {
-			name, sentence := DataReduced, fmt.Sprintf("%s of what was written never reached the disks: the file system compresses.", percent(never))
-			if share-never > 0.1 {
-				name, sentence = FromMemory, fmt.Sprintf("%s of what was written was still in memory when the clock stopped, or was compressed.", percent(share))
+			v := result.Verdict{
+				Name: DataReduced, Evidence: proof, Settle: "Mount without compression, or write data that does not compress.",
+				Sentence: fmt.Sprintf("%s of what was written never reached the disks: the file system compresses.", percent(never)),
+			}
+			switch {
+			case f.removes():
+				v.Name, v.Settle = FromMemory, f.howToSync()
+				v.Sentence = fmt.Sprintf("%s of what was written never reached the disks: it was removed before that, or compressed.", percent(share))
+			case share-never > 0.1:
+				v.Name, v.Sentence = FromMemory, fmt.Sprintf("%s of what was written was still in memory when the clock stopped, or was compressed.", percent(share))
 			}
 			if e, bad := effect(share); bad {
-				out = append(out, f.writing().each(result.Verdict{Name: name, Effect: e, Evidence: proof, Sentence: sentence, Settle: "Mount without compression, or write data that does not compress."})...)
+				v.Effect = e
+				out = append(out, f.writing().each(v)...)
 			}
 		}
-		if len(out) > 0 {
-			return out // otherwise it did not compress, or that cannot be seen
-		}
 	}
+	// Also beside these: of a mixture, only what is read may have been seen to be compressed.
+	return append(out, f.repeats()...)
+}
+
+// removes reports whether the workload removes files that nothing has synced.
+func (f *Facts) removes() bool {
+	ops := f.operations()
+	return slices.ContainsFunc([]string{"unlink", "delete"}, func(op string) bool { return slices.Contains(ops, op) }) && !f.syncs()
+}
+
+// repeats: the data repeats itself.
+func (f *Facts) repeats() []result.Verdict {
 	for line := range strings.Lines(f.Measurement.Input) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 		if slices.Contains(repeating, name) && value != "0" {

@@ -59,7 +59,7 @@ func risky(t result.Tunable) bool {
 
 // syncs reports whether the workload relies on syncs.
 func (f *Facts) syncs() bool {
-	if slices.ContainsFunc(f.operations(), isSync) {
+	if slices.ContainsFunc(f.operations(), f.isSync) {
 		return true
 	}
 	for line := range strings.Lines(f.Measurement.Input) {
@@ -71,7 +71,11 @@ func (f *Facts) syncs() bool {
 	return false
 }
 
-func isSync(op string) bool {
+// isSync reports whether an operation ends when its data is on the disk.
+func (f *Facts) isSync(op string) bool {
+	if op == "filesync" && f.has(result.FilesSynced) {
+		return f.value(result.FilesSynced) > 0
+	}
 	return slices.Contains([]string{"sync", "filesync", "write.durable", "fdatasync", "fsync", "dsync", "fua", "flush"}, op)
 }
 
@@ -94,7 +98,7 @@ func unsafe(f *Facts) []result.Verdict {
 		switch {
 		case isRead(op) || strings.HasPrefix(op, "stat"):
 			continue
-		case isSync(op) || f.syncs():
+		case f.isSync(op) || f.syncs():
 			v.Effect = result.Invalidates
 		}
 		out = append(out, v)

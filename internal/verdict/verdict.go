@@ -109,7 +109,7 @@ type check func(f *Facts) []result.Verdict
 // chain holds the checks in the order in which their verdicts are reported. A check that names
 // a cause comes before the one that sees only its effect.
 var chain = []check{
-	memoryBacked, cachedBelow, thinReads, dataReduced, fromMemory, drained, directIOFallback, impossible, heads, aboveLink, leftInMemory, readBack, unsafe,
+	memoryBacked, cachedBelow, thinReads, dataReduced, fromMemory, unsynced, drained, directIOFallback, impossible, heads, aboveLink, leftInMemory, readBack, unsafe,
 	toolErrors, overloaded, ladder, limitChanged, throttled, cpuThrottled, cpuBound, queueHidesLatency, depthIgnored, blockSizeLimited, smallBlocks, backgroundIO, foreignRequests, noisyNeighbour, comesAndGoes, betweenTrials,
 	notSteady, neverSteady, workingSet, noDeviceEvidence, runnerDisturbs,
 }

@@ -95,6 +95,9 @@ func ways() []way {
 	}
 }
 
+// syncs reports whether a file is on the disk before the next one begins.
+func (w way) syncs() bool { return w.flag != 0 || w.call != nil }
+
 func (c config) way() (way, bool) {
 	all := ways()
 	i := slices.IndexFunc(all, func(w way) bool { return w.name == c.Sync })

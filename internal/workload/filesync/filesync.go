@@ -210,6 +210,11 @@ func measurement(loops []*loop, usage native.Usage) *result.Measurement {
 	}
 	m.Metrics.Set("filesync.rate", result.PerSecond, files/seconds)
 	m.Metrics.Set("filesync.count", result.Count, files)
+	synced := files
+	if !loops[0].way.syncs() {
+		synced = 0
+	}
+	m.Metrics.Set(result.FilesSynced, result.Count, synced)
 	m.Metrics.Set("write.bytes", result.Bytes, files*float64(loops[0].size))
 	m.Metrics.SetSchedule(usage.Schedule.Ran, usage.Schedule.Waited, usage.Schedule.Slices)
 	for _, p := range usage.Paces {

@@ -64,6 +64,9 @@ func TestEveryFileIsCountedInEveryStep(t *testing.T) {
 			if slices.Sort(m.Operations); !slices.Equal(m.Operations, slices.Sorted(maps.Keys(m.Histograms))) {
 				t.Errorf("%v have histograms", slices.Sorted(maps.Keys(m.Histograms)))
 			}
+			if synced := m.Metrics[result.FilesSynced].Value; (synced == 50) != (sync != "None") || synced != 0 && synced != 50 {
+				t.Errorf("%g of 50 files were synced", synced)
+			}
 			var parts float64
 			for name, h := range m.Histograms {
 				if h.Count() != 50 {

@@ -2,6 +2,7 @@ package fio
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -142,6 +143,21 @@ func TestTextBeforeTheDocumentIsKeptApart(t *testing.T) {
 	}
 	if _, _, err := parseOutput([]byte("nothing")); !errors.Is(err, errNoDocument) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// fio repeats some warnings for each pass over a file, thousands of times in a trial.
+func TestWhatFioSaysIsKeptOnceAndBounded(t *testing.T) {
+	repeated := strings.Repeat("fio: warning of a pass\n", 100_000)
+	if got, want := said(repeated+"before\n", "of both\n"+repeated), "before\nof both\nfio: warning of a pass"; got != want {
+		t.Errorf("kept are %d bytes: %.200q, want %q", len(got), got, want)
+	}
+	var each strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&each, "fio: line %d\n", i)
+	}
+	if got := said(each.String(), "the end\n"); len(got) > mostSaid || !strings.HasSuffix(got, "fio: line 99999\nthe end") {
+		t.Errorf("kept are %d bytes, which end with %q", len(got), got[len(got)-40:])
 	}
 }
 

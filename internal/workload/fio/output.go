@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -151,15 +150,27 @@ func parseOutput(output []byte) (*document, string, error) {
 
 func clean(b []byte) string { return string(bytes.TrimSpace(bytes.ToValidUTF8(b, []byte("?")))) }
 
-// said joins what fio printed before its document and to stderr. Most lines are
-// in both.
+// mostSaid is how many bytes are kept of the end of what fio said.
+const mostSaid = 16 << 10
+
+// said joins what fio printed before its document and to stderr: each line once, as most are in both, and
+// fio repeats a warning for each pass over the files.
 func said(messages, stderr string) string {
-	lines := slices.Collect(strings.Lines(stderr))
-	var extra strings.Builder
-	for line := range strings.Lines(messages) {
-		if !slices.ContainsFunc(lines, func(l string) bool { return strings.TrimSpace(l) == strings.TrimSpace(line) }) {
-			extra.WriteString(line)
+	later, seen := map[string]bool{}, map[string]bool{}
+	for line := range strings.Lines(stderr) {
+		later[strings.TrimSpace(line)] = true
+	}
+	var out strings.Builder
+	add := func(text string, leaveOut map[string]bool) {
+		for line := range strings.Lines(text) {
+			if line = strings.TrimSpace(line); !leaveOut[line] && !seen[line] {
+				seen[line] = true
+				out.WriteString(line + "\n")
+			}
 		}
 	}
-	return strings.TrimSpace(extra.String() + "\n" + strings.TrimSpace(stderr))
+	add(messages, later)
+	add(stderr, nil)
+	text := strings.TrimSpace(out.String())
+	return strings.ToValidUTF8(text[max(0, len(text)-mostSaid):], "")
 }

@@ -228,6 +228,8 @@ func (j job) checkWhole(mode trial.Mode) error {
 		return wrong(j.place, fmt.Sprintf("%s has rw=%s, which files do not support", j.title(), j.options["rw"]), "trim needs a block device: a target with blockDevice, or volumeMode: Block")
 	case mode == trial.Filesystem && !j.has("filesize") && j.has("size") && each < j.minBlock():
 		return wrong(j.at["size"], fmt.Sprintf("%s has files of %s and blocks of %s", j.title(), workload.Human(each), workload.Human(j.minBlock())), "raise size or lower bs")
+	case mode == trial.Block && j.engine() == "mmap":
+		return wrong(j.at["ioengine"], j.title()+" has ioengine=mmap, with which fio discards the blocks of a device before it measures them (MADV_REMOVE)", "set another ioengine, such as psync, or measure files: a target with a file system")
 	case j.options["zonemode"] == "strided" && (!j.has("zonesize")):
 		return wrong(j.at["zonemode"], j.title()+" has zonemode=strided and no zonesize", "add zonesize, for example zonesize=1MiB")
 	}
