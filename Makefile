@@ -73,7 +73,7 @@ fmt: ## Format the Go files
 
 .PHONY: vet
 vet: ## Run go vet, also on the tests that need a cluster
-	@go vet -tags integration,e2e,system,chart,zfs,attacks,upgrade,truth,powercut,changepoints,schedule,answers ./...
+	@go vet -tags integration,e2e,system,chart,zfs,attacks,upgrade,truth,powercut,changepoints,schedule,answers,alerts ./...
 
 .PHONY: lint
 lint: ## Run golangci-lint

@@ -123,6 +123,9 @@ func cpuBound(f *Facts) []result.Verdict {
 	if share, _, ok := f.readShare(); ok && share > 0.1 {
 		return nil // memory, which is said
 	}
+	if share, _, _, ok := f.writeShare(); ok && share > 0.1 {
+		return nil // that, too
+	}
 	return []result.Verdict{{
 		Name: CPUBound, Effect: result.Qualifies, Settle: "Use more jobs, or larger blocks.",
 		Sentence: fmt.Sprintf("The workload's threads were busy computing for %s of the time, so that the disks waited for them.", percent(min(1, used/threads))),

@@ -169,16 +169,16 @@ type laboratory struct {
 
 func start(t *testing.T) *laboratory {
 	dir := t.TempDir()
-	config, stop, err := apiserver.Start("../../config/crd/bases")
+	server, err := apiserver.Run("../../config/crd/bases")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(stop)
+	t.Cleanup(server.Stop)
 	scheme, err := controllers.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, err := client.New(config, client.Options{Scheme: scheme})
+	api, err := client.New(server.Config, client.Options{Scheme: scheme})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func start(t *testing.T) *laboratory {
 		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "node-node-a", Labels: map[string]string{"app.kubernetes.io/managed-by": "storagebench"}},
 		Spec:       coordinationv1.LeaseSpec{HolderIdentity: new("lab/bad/u-2")},
 	}))
-	l.must(os.WriteFile(filepath.Join(dir, "kubeconfig"), environment.KubeConfig, 0o600))
+	l.must(os.WriteFile(filepath.Join(dir, "kubeconfig"), server.KubeConfig, 0o600))
 	certificate(t, dir)
 	l.operator = []string{
 		"--namespace=" + operatorNamespace, "--worker-image=storagebench:test", "--development",
