@@ -162,64 +162,6 @@ func drained(f *Facts) []result.Verdict {
 	})
 }
 
-// cachedBelow: a loop device answered from the page cache of its file.
-func cachedBelow(f *Facts) []result.Verdict {
-	if _, ok := result.InMemory(f.Target.Layers); ok {
-		return nil
-	}
-	i := slices.IndexFunc(f.Target.Layers, func(l result.Layer) bool { return l.Kind == result.LoopLayer })
-	if i < 0 {
-		return nil
-	}
-	loop := f.Target.Layers[i]
-	lower := "below"
-	if !f.has("below.read.bytes") {
-		lower = "others"
-	}
-	var out []result.Verdict
-	for _, d := range []direction{f.reading(), f.writing()} {
-		above := f.value("device." + d.name + ".bytes")
-		if !f.counted() {
-			above = d.bytes // the loop device itself is not counted
-		}
-		if above < enough || len(d.operations) == 0 {
-			continue
-		}
-		if !f.counted() || !f.has(lower+"."+d.name+".bytes") {
-			if loop.DirectIO != nil && !*loop.DirectIO {
-				out = append(out, d.each(result.Verdict{
-					Name: CachedBelow, Effect: result.Qualifies, Settle: "Attach it with losetup --direct-io=on.",
-					Sentence: fmt.Sprintf("%s uses the page cache for its file, and what the disks below it did cannot be seen from here.", loop.ID),
-				})...)
-			}
-			continue
-		}
-		below := f.value(lower + "." + d.name + ".bytes")
-		share := max(0, 1-below/above)
-		e, bad := effect(share)
-		if !bad {
-			continue
-		}
-		or := ""
-		if f.reduces() {
-			or = ", or was compressed"
-		}
-		out = append(out, d.each(result.Verdict{
-			Name: CachedBelow, Effect: e, Settle: "Attach the loop device with losetup --direct-io=on, or drop the page cache and read more than the memory holds.",
-			Sentence: fmt.Sprintf(map[string]string{
-				"read":  "%s of what %s read came from the page cache of its file, not from the disks below it%s.",
-				"write": "%s of what %s wrote was still in the page cache of its file, not on the disks below it%s.",
-			}[d.name], percent(share), loop.ID, or),
-			Evidence: evidence(
-				number{"device.bytes", result.Bytes, above},
-				number{"below.bytes", result.Bytes, below},
-				number{"share", result.Ratio, share},
-			),
-		})...)
-	}
-	return out
-}
-
 // thin reports whether holes or unwritten extents explain why the disks read less.
 func (f *Facts) thin() bool { return f.value("files.thin") > 0.01 }
 

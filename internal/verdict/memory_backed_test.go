@@ -4,6 +4,13 @@ import "storagebench.io/storagebench/internal/result"
 
 // memoryPairs are lies of what is in memory, or in a cache that is no larger than what is read.
 var memoryPairs = map[string]pair{
+	"holes of a loop device that somebody else reads": {
+		verdict: NoisyNeighbour, effect: result.Invalidates, lie: func(f *Facts) {
+			loopOnly(true)(f)
+			own, writes := f.value("read.bytes"), f.value("write.bytes")
+			f.set("device.read.bytes", 9*own+8*writes, "below.read.bytes", own, "below.write.bytes", writes, "device.foreign.share", 8.0/9)
+		},
+	},
 	"a disk in memory": {
 		verdict: MemoryBacked, effect: result.Invalidates,
 		lie: both(func(f *Facts) { f.Target.Layers[0].InMemory = true }, scaling("device.read.bytes", 0.0, "device.write.bytes", 0.0)),
