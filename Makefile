@@ -164,7 +164,7 @@ test-experiments: deploy build ## Repeat the experiments of five old posts with 
 	@RUN='$(RUN)' hack/test-experiments
 
 .PHONY: test-truth
-test-truth: build ## Tell storagebench lies and honest twins on loop devices, as root, and count which it believes (TRUTH=quick: once each, TRUTH=ci: a third of them)
+test-truth: build ## Tell storagebench lies and honest twins on loop devices, as root, and count which it believes (TRUTH=quick: once each, TRUTH=ci: a third of them, TRUTH='chance 50': worlds by chance)
 	@hack/test-truth $(TRUTH)
 
 .PHONY: test-knee

@@ -7,6 +7,9 @@
 // verdict that names it; a twin is accused if its row has any verdict that the world does not
 // deserve.
 //
+// Worlds by chance (chance_test.go) are put together of storage, a job and a disturbance; what must and may be
+// said of one follows from its parts. They find what nobody has thought of.
+//
 // The script hack/test-truth counts; docs/explanation/test-truth.md explains.
 //
 // The program under test is the real "storagebench run", started as a user would. Worlds stand

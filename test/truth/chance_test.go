@@ -1,0 +1,201 @@
+//go:build truth
+
+package truth
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/test/ledger"
+)
+
+// chance is a world put together by chance, and what follows from its parts.
+type chance struct {
+	parts []string
+	// must are verdicts that have to be said, each of an operation or of any ("").
+	must map[string]string
+	// may are further ones that are true of this world, or can be.
+	may []string
+	// anything: nothing that is said besides is wrong, as all of the number is worthless.
+	anything bool
+}
+
+// lie adds a verdict that must be said.
+func (c *chance) lie(verdict, operation string) { c.must[verdict] = operation }
+
+func (c *chance) String() string { return strings.Join(c.parts, ", ") }
+
+// TestChance judges worlds by chance: STORAGEBENCH_TRUTH_WORLDS of them (20), of STORAGEBENCH_TRUTH_SEED (1).
+func TestChance(t *testing.T) {
+	worlds, seed := number(t, "STORAGEBENCH_TRUTH_WORLDS", 20), number(t, "STORAGEBENCH_TRUTH_SEED", 1)
+	for i := range worlds {
+		t.Run(fmt.Sprintf("%d-%d", seed, i), func(t *testing.T) {
+			judgeChance(t, rand.New(rand.NewPCG(uint64(seed), uint64(i)))) //nolint:gosec // it must come again
+		})
+	}
+}
+
+// number is that of a variable.
+func number(t *testing.T, variable string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(variable)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		t.Fatalf("%s=%s is no number", variable, text)
+	}
+	return n
+}
+
+// judgeChance measures one world. What the machine's other users do is told as NotSteady and the like, and
+// rightly: so what is wrong is measured up to twice more, and counts if two of the three say it.
+func judgeChance(t *testing.T, r *rand.Rand) {
+	t.Helper()
+	c, w := compose(t, r)
+	t.Log(c)
+	wrong := map[string]int{}
+	var row result.Row
+	for range 3 {
+		row = w.run(t)
+		faults := c.faults(row)
+		for _, fault := range faults {
+			wrong[fault]++
+		}
+		if len(faults) == 0 && len(wrong) == 0 {
+			break
+		}
+	}
+	maps.DeleteFunc(wrong, func(_ string, times int) bool { return times < 2 })
+	c.count(t, wrong)
+	if len(wrong) > 0 {
+		t.Errorf("%s\n%v\nwhat was said: %s", c, slices.Sorted(maps.Keys(wrong)), said(row))
+	}
+}
+
+// faults are what is missed in a row, and what is wrong.
+func (c *chance) faults(row result.Row) []string {
+	var out []string
+	for verdict, operation := range c.must {
+		if !slices.ContainsFunc(row.Verdicts, func(v result.RowVerdict) bool { return v.Name == verdict && v.About(operation) }) {
+			out = append(out, "missed "+verdict)
+		}
+	}
+	for _, v := range row.Verdicts {
+		_, lie := c.must[v.Name]
+		if fault := "accused of " + v.Name; !lie && !c.anything && !slices.Contains(c.may, v.Name) && !slices.Contains(out, fault) {
+			out = append(out, fault)
+		}
+	}
+	return out
+}
+
+// count writes down which lies were found, and whether the world was accused of more.
+func (c *chance) count(t *testing.T, wrong map[string]int) {
+	t.Helper()
+	accused := ""
+	for fault := range wrong {
+		if name, ok := strings.CutPrefix(fault, "accused of "); ok {
+			accused = name
+		}
+	}
+	for verdict := range c.must {
+		outcome := "found"
+		if wrong["missed "+verdict] > 0 {
+			outcome = "missed"
+		}
+		ledger.Note(t, Variable, outcome, verdict)
+	}
+	if accused != "" {
+		ledger.Note(t, Variable, "accused", "a world by chance: "+accused)
+		return
+	}
+	ledger.Note(t, Variable, "honest", "a world by chance")
+}
+
+// compose makes a world.
+func compose(t *testing.T, r *rand.Rand) (*chance, world) {
+	t.Helper()
+	c := &chance{must: map[string]string{}}
+	s := chooseStorage(r)
+	j := chooseJob(r, s)
+	d := chooseDisturbance(r, s, j)
+	c.parts = []string{s.String(), j.String()}
+	if d.what != "" {
+		c.parts = append(c.parts, d.what)
+	}
+	c.follow(s, j, d)
+	w := world{workload: j.workload()}
+	var device string
+	w.target, device = s.make(t)
+	d.apply(t, &w, device)
+	return c, w
+}
+
+// pick is one of several, by chance.
+func pick[T any](r *rand.Rand, all ...T) T { return all[r.IntN(len(all))] }
+
+// follow says what is true of a world of these parts.
+func (c *chance) follow(s *storage, j *job, d *disturbance) {
+	if s.memory() {
+		c.lie("MemoryBacked", "")
+		c.anything = true
+		return
+	}
+	writes, reads := j.writes(), j.reads()
+	through := !j.direct // the page cache
+	if s.unsafe() && writes {
+		c.lie("UnsafeConfiguration", "")
+	}
+	if s.over == "bindfs" {
+		c.lie("NoDeviceEvidence", "")
+		c.may = append(c.may, "WorkingSetTooSmall", "NotSteady", "CPUBound")
+	}
+	visible := s.over != "bindfs"
+	if through && visible {
+		c.may = append(c.may, "NotSteady", "CPUBound")
+	}
+	if through && reads && visible {
+		c.may = append(c.may, "FromMemory")
+		if j.again && d.what == "" {
+			c.lie("FromMemory", "read")
+		}
+	}
+	if through && writes && visible {
+		c.may = append(c.may, "FromMemory")
+		if j.sync == "" && d.what == "" && !s.compresses() && !j.mixed() {
+			c.lie("FromMemory", j.writing())
+		}
+	}
+	if s.compresses() {
+		c.may = append(c.may, "DataReduced", "FromMemory")
+	}
+	if j.zeros && writes {
+		c.lie("DataReduced", "")
+	}
+	if s.journalsData() && !through && !s.compresses() && j.engine != "" {
+		c.may = append(c.may, "FromMemory", "NotSteady", "CPUBound", "CachedBelow")
+		c.lie("DirectIOFallback", "")
+	}
+	if s.device == "a loop device through the page cache" {
+		c.may = append(c.may, "CachedBelow", "NotSteady", "CPUBound", "QueueHidesLatency", "ImpossibleUncached")
+		if !through && reads && !j.mixed() && d.what == "" && visible && !s.journalsData() && !s.compresses() {
+			c.lie("CachedBelow", "read")
+		}
+	}
+	if j.ignoresDepth() {
+		c.lie("DepthIgnored", "")
+	}
+	if s.copies() && writes {
+		c.may = append(c.may, "DepthIgnored", "CPUBound", "NotSteady", "QueueHidesLatency", "DirectIOFallback", "FromMemory")
+	}
+	d.follow(c, s, j)
+}

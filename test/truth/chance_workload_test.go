@@ -1,0 +1,175 @@
+//go:build truth
+
+package truth
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// job is a workload by chance: of fio, or of an engine of storagebench's own.
+type job struct {
+	// rw and engine of fio; without an engine it is own that runs.
+	rw, engine, own string
+	block           string
+	depth           int
+	direct          bool
+	// sync is an option of fio that syncs, or empty; again: the same blocks come again and again.
+	sync         string
+	again, zeros bool
+}
+
+func chooseJob(r *rand.Rand, s *storage) *job {
+	if !s.block() && r.IntN(5) == 0 {
+		j := &job{own: pick(r, `filesync: {files: 3000, sync: None}`, `filesync: {files: 300}`, `bandwidth: {size: 96Mi, direct: false, operations: [Write]}`,
+			`bandwidth: {size: 96Mi, operations: [Write]}`)}
+		j.direct = !strings.Contains(j.own, "direct: false") && strings.HasPrefix(j.own, "bandwidth")
+		if !strings.Contains(j.own, "None") && strings.HasPrefix(j.own, "filesync") {
+			j.sync = "dsync"
+		}
+		return j
+	}
+	j := &job{
+		rw: pick(r, "randread", "randwrite", "randrw", "read", "write"), engine: pick(r, "psync", "libaio", "libaio", "io_uring", "mmap"),
+		block: pick(r, "16k", "64k"), depth: pick(r, 1, 1, 32), direct: r.IntN(2) == 0, zeros: r.IntN(8) == 0,
+	}
+	if j.engine == "mmap" && s.block() {
+		j.engine = "psync"
+	}
+	if j.engine == "mmap" {
+		j.direct = false
+	}
+	if j.writes() {
+		j.sync = pick(r, "", "", "fdatasync=1", "end_fsync=1")
+	}
+	if !j.direct {
+		j.again = r.IntN(2) == 0
+	}
+	if strings.Contains(j.rw, "rand") || j.again {
+		return j
+	}
+	j.block = "1m" // of sequential I/O, small blocks are a lie of their own
+	return j
+}
+
+func (j *job) String() string {
+	if j.engine == "" {
+		return j.own
+	}
+	text := fmt.Sprintf("fio %s %s %s depth %d", j.rw, j.block, j.engine, j.depth)
+	for part, is := range map[string]bool{"direct": j.direct, "again": j.again, "zeros": j.zeros} {
+		if is {
+			text += " " + part
+		}
+	}
+	return strings.TrimSpace(text + " " + j.sync)
+}
+
+func (j *job) writes() bool { return j.engine == "" || j.rw != "randread" && j.rw != "read" }
+
+func (j *job) reads() bool { return j.rw == "randread" || j.rw == "read" || j.rw == "randrw" }
+
+func (j *job) mixed() bool { return j.rw == "randrw" }
+
+// writing is the operation that writes.
+func (j *job) writing() string {
+	if strings.HasPrefix(j.own, "filesync") {
+		return "filesync"
+	}
+	return "write"
+}
+
+// ignoresDepth: its engine keeps one I/O in flight, whatever is asked for.
+func (j *job) ignoresDepth() bool {
+	return j.depth > 1 && (slices.Contains([]string{"psync", "mmap"}, j.engine) || j.engine == "libaio" && !j.direct)
+}
+
+func (j *job) workload() string {
+	if j.engine == "" {
+		return j.own
+	}
+	lines := []string{"rw=" + j.rw, "bs=" + j.block, "size=64m", "ioengine=" + j.engine, fmt.Sprint("iodepth=", j.depth), "runtime=3", "time_based=1"}
+	if j.direct {
+		lines = append(lines, "direct=1")
+	}
+	if j.sync != "" {
+		lines = append(lines, j.sync)
+	}
+	if j.again {
+		lines = append(lines, "norandommap=1", "io_size=64g")
+	}
+	if j.zeros {
+		lines = append(lines, "zero_buffers=1")
+	} else {
+		lines = append(lines, "refill_buffers=1")
+	}
+	return fio(strings.Join(lines, `\n`) + `\n`)
+}
+
+// disturbance is a limit, or somebody else on the disk.
+type disturbance struct {
+	what  string
+	limit *limit
+}
+
+func chooseDisturbance(r *rand.Rand, s *storage, j *job) *disturbance {
+	d := &disturbance{}
+	if j.engine == "" || s.over == "bindfs" {
+		return d
+	}
+	switch r.IntN(10) {
+	case 0:
+		d.what, d.limit = "a tenth of a processor", &limit{what: "cpu", value: 10_000}
+	case 1:
+		d.what, d.limit = "a limit of reads", &limit{what: "read", value: 2 << 20}
+	case 2:
+		d.what, d.limit = "a limit of writes", &limit{what: "write", value: 2 << 20}
+	case 3:
+		d.what = "a second reader"
+	}
+	return d
+}
+
+func (d *disturbance) apply(t *testing.T, w *world, device string) {
+	t.Helper()
+	switch {
+	case d.limit != nil:
+		d.limit.device = device
+		w.cgroup = []limit{*d.limit}
+	case d.what != "":
+		w.meanwhile = reader(device)
+	}
+}
+
+// reader reads the beginning of a device again and again, past the page cache.
+func reader(device string) func(context.Context) {
+	return func(ctx context.Context) {
+		for ctx.Err() == nil {
+			// It ends when the context does.
+			_ = exec.CommandContext(ctx, "dd", "if="+device, "of=/dev/null", "bs=64k", "count=256", "iflag=direct", "status=none").Run()
+		}
+	}
+}
+
+// follow says what the disturbance makes true.
+func (d *disturbance) follow(c *chance, s *storage, j *job) {
+	if d.what == "" {
+		return
+	}
+	c.may = append(c.may, "NotSteady", "CPUBound", "QueueHidesLatency", "Throttled", "CPUThrottled")
+	past := j.direct && !s.journalsData() && !(s.copies() && j.writes()) && !s.compresses()
+	switch {
+	case d.what == "a limit of reads" && past && j.rw == "randread", d.what == "a limit of writes" && past && j.rw == "randwrite":
+		c.lie("Throttled", "")
+	case d.what == "a second reader":
+		c.may = append(c.may, "NoisyNeighbour", "BackgroundIO")
+		if past && j.rw == "randread" && s.device == "a disk" {
+			c.lie("NoisyNeighbour", "")
+		}
+	}
+}
