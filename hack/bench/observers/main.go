@@ -2,9 +2,10 @@
 // a loop device in memory gives, with the observers that a worker has and without, in pairs whose
 // order alternates (package paired).
 //
-// Two fios run all the time. One of them stands still while the other has a slice of half a second,
-// so that the machine's speed, which varies by a tenth from one run of fio to the next, is the same
-// for both sides of a pair. What a slice did is read from the disk's counter.
+// Two fios run side by side. One of them stands still while the other has a slice of half a second, so that
+// the machine's speed is the same for both. What a slice did is read from the disk's counter. Two fios differ, too,
+// for as long as they run, by the files, memory and processors that they got: so both are made anew for
+// each pair, which is a mean of many slices, and take turns in who is first and has which files.
 //
 // Side a has all that a worker adds: the sampler at its shortest interval, which long trials do
 // not have, fio's notes of its rates, and the looks at the schedule of its threads. With
@@ -39,6 +40,7 @@ const (
 type options struct {
 	effort   paired.Effort
 	length   time.Duration
+	quads    int
 	jobs     int
 	depth    int
 	memory   string
@@ -49,16 +51,17 @@ func main() {
 	runtime.LockOSThread() // fio ends with the thread that starts it
 	o := options{}
 	flags := flag.NewFlagSet("bench-observers", flag.ExitOnError)
-	flags.IntVar(&o.effort.Min, "min", 20, "fewest pairs, at least 6")
-	flags.IntVar(&o.effort.Max, "max", 400, "most pairs")
+	flags.IntVar(&o.effort.Min, "min", 8, "fewest pairs of fios, at least 6")
+	flags.IntVar(&o.effort.Max, "max", 60, "most pairs of fios")
 	flags.Float64Var(&o.effort.HalfWidth, "half-width", 0.005, "half-width of an interval that is narrow enough")
-	flags.DurationVar(&o.length, "slice", 500*time.Millisecond, "length of a slice, of which a pair has two of each side")
+	flags.DurationVar(&o.length, "slice", 500*time.Millisecond, "length of a slice")
+	flags.IntVar(&o.quads, "quads", 8, "how often each pair of fios has two slices of each side")
 	flags.IntVar(&o.jobs, "jobs", 2, "jobs of fio")
 	flags.IntVar(&o.depth, "depth", 32, "I/Os in flight of each")
 	flags.StringVar(&o.memory, "memory", "/dev/shm", "directory on tmpfs for the device's file")
 	flags.BoolVar(&o.requests, "requests", false, "observe the disk's requests with eBPF, too")
 	_ = flags.Parse(os.Args[1:]) // it exits
-	o.effort.Min = max(o.effort.Min, 6)
+	o.effort.Min, o.effort.Estimate = max(o.effort.Min, 6), paired.MeanOfRatios
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	line, ok, err := o.run(ctx)
 	stop()
@@ -86,13 +89,6 @@ func (o options) run(ctx context.Context) (line string, ok bool, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	b := bench{options: o, volume: v, scratch: scratch}
-	defer func() { err = errors.Join(err, b.observed.end(), b.bare.end()) }()
-	if b.observed, err = b.start(ctx, "observed", true); err == nil {
-		b.bare, err = b.start(ctx, "bare", false)
-	}
-	if err != nil {
-		return "", false, fmt.Errorf("fio: %w", err)
-	}
 	r, err := paired.Together(ctx, o.effort, b.pair, func(r paired.Result) {
 		fmt.Printf("\r%d pairs, %.0f and %.0f I/Os per second, ratio %.4f \u00b1 %.4f ", len(r.A), r.MedianA(), r.MedianB(), r.Ratio, r.HalfWidth())
 	})
@@ -105,12 +101,11 @@ func (o options) run(ctx context.Context) (line string, ok bool, err error) {
 			return "", false, err
 		}
 	}
-	line, ok = judge(paired.MedianOfRatios(r.A, r.B), o.requests)
+	line, ok = judge(r.Estimate, o.requests)
 	return fmt.Sprintf("%s, at %.0f I/Os per second, %d pairs", line, r.MedianB(), len(r.A)), ok, nil
 }
 
-// judge says what the observers cost, by the pairs' ratios: the machine's speed drifts by more
-// than both sides of a pair differ. It is enough if the estimate is below the limit, and known to
+// judge says what the observers cost. It is enough if the estimate is below the limit, and known to
 // within the limit.
 func judge(e paired.Estimate, requests bool) (line string, ok bool) {
 	most, what := limit, "the sampler"
@@ -121,12 +116,11 @@ func judge(e paired.Estimate, requests bool) (line string, ok bool) {
 	return line, 1-e.Ratio < most && e.HalfWidth() < most
 }
 
-// bench has two fios on a volume.
+// bench runs fios on a volume.
 type bench struct {
 	options
-	volume         *volume.Volume
-	scratch        string
-	observed, bare *program
+	volume  *volume.Volume
+	scratch string
 }
 
 // costs prints what the kernel counts of the programs in a run that is not compared: to count
@@ -142,7 +136,12 @@ func (b bench) costs(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, counting.Close()) }()
-	rate, err := b.slice(ctx, b.bare)
+	p, err := b.start(ctx, "bare", false)
+	defer func() { err = errors.Join(err, p.end()) }()
+	if err != nil {
+		return err
+	}
+	rate, err := b.slice(ctx, p)
 	if err != nil {
 		return err
 	}

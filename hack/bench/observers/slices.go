@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -101,26 +102,56 @@ func (p *program) end() error {
 	return err
 }
 
-// pair measures the two sides in four slices, abba or baab, and returns the I/Os per second of each.
-func (b bench) pair(ctx context.Context, swapped bool) (observed, bare float64, err error) {
-	for _, first := range []bool{true, false, false, true} {
-		var rate float64
-		if first != swapped {
-			rate, err = b.observedSlice(ctx)
-			observed += rate / 2
+// sides are two fios: one that is observed, and one that is not.
+type sides struct{ observed, bare *program }
+
+// sides starts both, which of them first and with which files by turns.
+func (b bench) sides(ctx context.Context, swapped bool) (s sides, err error) {
+	for i, name := range []string{"first", "second"} {
+		p, err := b.start(ctx, name, (i == 0) != swapped)
+		if (i == 0) != swapped {
+			s.observed = p
 		} else {
-			rate, err = b.slice(ctx, b.bare)
-			bare += rate / 2
+			s.bare = p
 		}
 		if err != nil {
-			return 0, 0, err
+			return s, err
 		}
 	}
-	return observed, bare, nil
+	return s, nil
+}
+
+func (s sides) end() error { return errors.Join(s.observed.end(), s.bare.end()) }
+
+// pair measures two new fios in slices, abba and baab by turns, and returns the I/Os per second of
+// each side as geometric means.
+func (b bench) pair(ctx context.Context, swapped bool) (observed, bare float64, err error) {
+	s, err := b.sides(ctx, swapped)
+	defer func() { err = errors.Join(err, s.end()) }()
+	if err != nil {
+		return 0, 0, fmt.Errorf("fio: %w", err)
+	}
+	for quad := range b.quads {
+		for _, first := range []bool{true, false, false, true} {
+			var rate float64
+			if first == (quad%2 == 0) {
+				rate, err = b.observedSlice(ctx, s.observed)
+				observed += math.Log(rate)
+			} else {
+				rate, err = b.slice(ctx, s.bare)
+				bare += math.Log(rate)
+			}
+			if err != nil {
+				return 0, 0, err
+			}
+		}
+	}
+	n := float64(2 * b.quads)
+	return math.Exp(observed / n), math.Exp(bare / n), nil
 }
 
 // observedSlice is a slice of the fio that is observed, with all that observes it.
-func (b bench) observedSlice(ctx context.Context) (rate float64, err error) {
+func (b bench) observedSlice(ctx context.Context, p *program) (rate float64, err error) {
 	if b.requests {
 		c, err := b.open()
 		if err != nil {
@@ -130,9 +161,9 @@ func (b bench) observedSlice(ctx context.Context) (rate float64, err error) {
 	}
 	sampler := observe.Watch{Root: "/", Target: []string{b.disk()}}.Start(b.length)
 	defer sampler.Stop()
-	threads := tool.WatchSchedule("/proc", b.observed.cmd.Process.Pid)
+	threads := tool.WatchSchedule("/proc", p.cmd.Process.Pid)
 	defer threads.End()
-	return b.slice(ctx, b.observed)
+	return b.slice(ctx, p)
 }
 
 // slice lets a program go on for a slice, and returns its I/Os per second.

@@ -110,7 +110,7 @@ func compare(ctx context.Context, s settings) (line string, ok bool, err error) 
 			return "", false, err
 		}
 		for i := range worker {
-			r = r.Add(worker[i], bare[i])
+			r = s.effort.With(r, worker[i], bare[i])
 			fmt.Fprintf(os.Stderr, "worker %.0f, bare %.0f operations/s, %.4f\n", worker[i], bare[i], worker[i]/bare[i])
 		}
 		pairwise = paired.MedianOfRatios(r.A, r.B)

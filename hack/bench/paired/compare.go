@@ -16,6 +16,8 @@ type Effort struct {
 	Min, Max int
 	// HalfWidth of the interval that is narrow enough.
 	HalfWidth float64
+	// Estimate makes the interval; nil: RatioOfMedians.
+	Estimate func(a, b []float64) Estimate
 }
 
 // Result is what the pairs say so far.
@@ -25,10 +27,14 @@ type Result struct {
 	A, B []float64
 }
 
-// Add returns the result with a pair more.
-func (r Result) Add(a, b float64) Result {
+// With returns the result with a pair more.
+func (e Effort) With(r Result, a, b float64) Result {
+	estimate := e.Estimate
+	if estimate == nil {
+		estimate = RatioOfMedians
+	}
 	r.A, r.B = append(r.A, a), append(r.B, b)
-	r.Estimate = RatioOfMedians(r.A, r.B)
+	r.Estimate = estimate(r.A, r.B)
 	return r
 }
 
@@ -75,7 +81,7 @@ func Together(ctx context.Context, effort Effort, pair Pair, each func(Result)) 
 		if err != nil {
 			return r, fmt.Errorf("pair %d: %w", n+1, err)
 		}
-		r = r.Add(a, b)
+		r = effort.With(r, a, b)
 		each(r)
 	}
 	return r, nil
