@@ -33,6 +33,17 @@ func Copies(layers []Layer) int {
 	return max(1, int(math.Round(w.of(layers[0]))))
 }
 
+// ZFSPool returns the name of the pool of ZFS among layers: that of a dataset, of a volume, or of what holds a
+// loop device's file. Empty: there is none.
+func ZFSPool(layers []Layer) string {
+	for _, l := range layers {
+		if name, ok := strings.CutPrefix(l.ID, "pool:"); ok && l.Kind == PoolLayer && l.Type == "zfs" {
+			return name
+		}
+	}
+	return ""
+}
+
 // InMemory returns the layer that says so if all data of the first layer is in memory. A
 // mirror of memory and a disk is not in memory.
 func InMemory(layers []Layer) (Layer, bool) {

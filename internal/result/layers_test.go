@@ -21,6 +21,22 @@ func stripe(id string, below ...string) Layer {
 
 func memory(id string) Layer { return Layer{ID: id, Kind: MemoryLayer, Type: "brd", InMemory: true} }
 
+func TestThePoolOfLayersIsThatOfZFS(t *testing.T) {
+	for name, c := range map[string]struct {
+		layers []Layer
+		want   string
+	}{
+		"a dataset":        {[]Layer{{ID: "fs:/tank", Kind: FilesystemLayer, Type: "zfs"}, {ID: "pool:tank", Kind: PoolLayer, Type: "zfs"}, {ID: "pool:tank/mirror-0", Kind: PoolLayer, Type: "mirror"}}, "tank"},
+		"a volume":         {[]Layer{{ID: "fs:/mnt", Kind: FilesystemLayer, Type: "ext4"}, {ID: "zd0", Kind: MappedLayer, Type: "zvol"}, {ID: "pool:fast pool", Kind: PoolLayer, Type: "zfs"}}, "fast pool"},
+		"another one":      {[]Layer{{ID: "fs:/mnt", Kind: FilesystemLayer, Type: "btrfs"}, {ID: "pool:x", Kind: PoolLayer, Type: "btrfs"}}, ""},
+		"a disk like that": {[]Layer{{ID: "pool:x", Kind: DiskLayer, Type: "zfs"}}, ""},
+	} {
+		if got := ZFSPool(c.layers); got != c.want {
+			t.Errorf("%s is of pool %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 func TestCopiesAndMemoryOfAStack(t *testing.T) {
 	overlay := func(options string, below ...string) Layer {
 		return Layer{ID: "fs:/", Kind: FilesystemLayer, Type: "overlay", Options: options, Below: below}

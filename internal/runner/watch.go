@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -33,9 +32,7 @@ func (w *worker) watch(target result.TargetEnvironment) observe.Watch {
 			out.Others = slices.DeleteFunc(w.System.Disks(), func(name string) bool { return slices.Contains(out.Target, name) })
 		}
 	}
-	if target.FilesystemType == "zfs" {
-		out.Pool, _, _ = strings.Cut(target.MountSource, "/")
-	}
+	out.Pool = result.ZFSPool(target.Layers)
 	return out
 }
 

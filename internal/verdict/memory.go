@@ -19,22 +19,32 @@ func (f *Facts) readShare() (share float64, proof result.Metrics, ok bool) {
 	if len(d.operations) == 0 || d.bytes < some {
 		return 0, nil, false
 	}
-	if hits, misses := f.value("zfs.arc.hits"), f.value("zfs.arc.misses"); f.has("zfs.arc.hits") && hits+misses > 0 {
-		share = hits / (hits + misses)
-		return share, evidence(
-			number{"arc.hits", result.Count, hits},
-			number{"arc.misses", result.Count, misses},
-			number{"share", result.Ratio, share},
-		), true
-	}
-	if !f.counted() {
-		return 0, nil, false
+	arc, proof, ok := f.arcShare()
+	// Over a volume of ZFS, or a loop device on one of its files, there is another cache.
+	if ok && (f.Target.FilesystemType == "zfs" || !f.counted()) || !f.counted() {
+		return arc, proof, ok
 	}
 	disks := f.value("device.read.bytes")
-	share = max(0, 1-disks/d.bytes)
+	if share = max(0, 1-disks/d.bytes); arc > share {
+		return arc, proof, true
+	}
 	return share, evidence(
 		number{"application.bytes", result.Bytes, d.bytes},
 		number{"device.bytes", result.Bytes, disks},
+		number{"share", result.Ratio, share},
+	), true
+}
+
+// arcShare is the share of reads that ZFS's cache answered.
+func (f *Facts) arcShare() (share float64, proof result.Metrics, ok bool) {
+	hits, misses := f.value("zfs.arc.hits"), f.value("zfs.arc.misses")
+	if hits+misses == 0 {
+		return 0, nil, false
+	}
+	share = hits / (hits + misses)
+	return share, evidence(
+		number{"arc.hits", result.Count, hits},
+		number{"arc.misses", result.Count, misses},
 		number{"share", result.Ratio, share},
 	), true
 }

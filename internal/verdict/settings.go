@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,8 +34,8 @@ func (f *Facts) dangers() []string {
 	if f.value("zfs.nocacheflush") > 0 {
 		out = append(out, "zfs_nocacheflush is 1, so that ZFS does not flush the disks' caches")
 	}
-	if f.has("zfs.zil.commits") && f.value("zfs.zil.commits") == 0 && f.value("sync.ios")+f.value("sync.count") > 10 {
-		out = append(out, "ZFS wrote nothing to its intent log although the workload synced: the dataset has sync=disabled")
+	if f.has("zfs.zil.commits") && f.value("zfs.zil.commits") == 0 && f.synced() > 10 {
+		out = append(out, "ZFS wrote nothing to its intent log although the workload synced: its dataset or volume has sync=disabled")
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -55,6 +56,18 @@ func risky(t result.Tunable) bool {
 	default:
 		return false
 	}
+}
+
+// openedToSync is a job of fio that opens its files with O_SYNC or O_DSYNC.
+var openedToSync = regexp.MustCompile(`(?m)^sync=(1|sync|dsync)$`)
+
+// synced is how many times the workload made data durable.
+func (f *Facts) synced() float64 {
+	n := f.value("sync.ios") + f.value("sync.count") + f.value(result.FilesSynced)
+	if openedToSync.MatchString(f.Measurement.Input) {
+		n += f.value("write.ios")
+	}
+	return n
 }
 
 // syncs reports whether the workload relies on syncs.

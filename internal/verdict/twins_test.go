@@ -124,6 +124,12 @@ var pairs = map[string]pair{
 		verdict: UnsafeConfiguration, operation: "write", effect: result.Qualifies, lie: setting("zfs.nocacheflush", 1.0),
 		twins: map[string]func(*Facts){"off": setting("zfs.nocacheflush", 0.0)},
 	},
+	"an intent log that files opened to sync do not reach": {
+		verdict: UnsafeConfiguration, operation: "write", effect: result.Invalidates, lie: both(input("sync=dsync"), setting("zfs.zil.commits", 0.0, "write.ios", 100.0)),
+		twins: map[string]func(*Facts){
+			"they do": both(input("sync=dsync"), setting("zfs.zil.commits", 100.0, "write.ios", 100.0)), "they do not sync": both(input("sync=none"), setting("zfs.zil.commits", 0.0, "write.ios", 100.0)),
+		},
+	},
 	"an intent log that nothing is written to": {
 		verdict: UnsafeConfiguration, operation: "write", effect: result.Invalidates, lie: both(input("fsync=1"), setting("zfs.zil.commits", 0.0, "sync.ios", 100.0)),
 		twins: map[string]func(*Facts){
@@ -284,6 +290,12 @@ var pairs = map[string]pair{
 	"a runner that computes": {
 		verdict: RunnerDisturbs, effect: result.Qualifies, lie: setting("runner.cpu", 0.06),
 		twins: map[string]func(*Facts){"hardly": setting("runner.cpu", 0.04), "in a short trial": setting("runner.cpu", 0.5, "device.seconds", 0.9)},
+	},
+	"an ARC below a page cache, which answers most": {
+		verdict: FromMemory, operation: "read", effect: result.Invalidates, lie: both(scaling("device.read.bytes", 0.3), setting("zfs.arc.hits", 9.0, "zfs.arc.misses", 91.0)),
+		twins: map[string]func(*Facts){
+			"a dataset, whose disks read records": both(func(f *Facts) { f.Target.FilesystemType = "zfs" }, setting("zfs.arc.hits", 9.0, "zfs.arc.misses", 91.0)),
+		},
 	},
 	"an ARC that answers": {
 		verdict: FromMemory, operation: "read", effect: result.Invalidates, lie: setting("zfs.arc.hits", 60.0, "zfs.arc.misses", 40.0),
