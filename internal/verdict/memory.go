@@ -253,7 +253,9 @@ func (f *Facts) removes() bool {
 func (f *Facts) repeats() []result.Verdict {
 	for line := range strings.Lines(f.Measurement.Input) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-		if slices.Contains(repeating, name) && value != "0" {
+		// fio fills a buffer once, and changes a little of it for each write unless it is told not to.
+		same := name == "scramble_buffers" && value == "0" && !strings.Contains(f.Measurement.Input, "\nrefill_buffers=1")
+		if same || slices.Contains(repeating, name) && value != "0" {
 			d := f.writing()
 			if len(d.operations) == 0 {
 				d = f.reading()

@@ -76,6 +76,10 @@ var pairs = map[string]pair{
 		verdict: DataReduced, operation: "write", effect: result.Qualifies, lie: input("zero_buffers=1"),
 		twins: map[string]func(*Facts){"random": input("refill_buffers=1"), "not asked for": input("zero_buffers=0\nbuffer_compress_percentage=0")},
 	},
+	"buffers that are written again as they are": {
+		verdict: DataReduced, operation: "write", effect: result.Qualifies, lie: input("scramble_buffers=0"),
+		twins: map[string]func(*Facts){"filled again": input("scramble_buffers=0\nrefill_buffers=1"), "changed": input("scramble_buffers=1")},
+	},
 	"direct I/O that was refused": {
 		verdict: DirectIOFallback, effect: result.Qualifies,
 		lie: func(f *Facts) { f.Measurement.DirectIO.Effective = result.CachedAnyway },
