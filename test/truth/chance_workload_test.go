@@ -35,7 +35,7 @@ func chooseJob(r *rand.Rand, s *storage) *job {
 		return j
 	}
 	j := &job{
-		rw: pick(r, "randread", "randwrite", "randrw", "read", "write"), engine: pick(r, "psync", "libaio", "libaio", "io_uring", "mmap"),
+		rw: pick(r, "randread", "randwrite", "randrw", "read", "write"), engine: pick(r, "psync", "libaio", "libaio", "io_uring", "mmap", "posixaio"),
 		block: pick(r, "16k", "64k"), depth: pick(r, 1, 1, 32), direct: r.IntN(2) == 0, zeros: r.IntN(8) == 0,
 	}
 	if j.engine == "mmap" && s.block() {
@@ -86,7 +86,7 @@ func (j *job) writing() string {
 
 // ignoresDepth: its engine keeps one I/O in flight, whatever is asked for.
 func (j *job) ignoresDepth() bool {
-	return j.depth > 1 && (slices.Contains([]string{"psync", "mmap"}, j.engine) || j.engine == "libaio" && !j.direct)
+	return j.depth > 1 && (slices.Contains([]string{"psync", "mmap", "posixaio"}, j.engine) || j.engine == "libaio" && !j.direct)
 }
 
 func (j *job) workload() string {

@@ -290,7 +290,7 @@ func jobsOf(own []foreignJob, global map[string]any) []job {
 		if slices.ContainsFunc(jobs, func(j job) bool { return j.name == own[i].Name }) {
 			continue
 		}
-		j := job{name: own[i].Name, options: texts(global)}
+		j := job{name: own[i].Name, options: texts(global), elsewhere: true}
 		maps.Copy(j.options, texts(own[i].Options))
 		jobs = append(jobs, j)
 	}

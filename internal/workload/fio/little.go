@@ -93,8 +93,11 @@ func (j job) inFlight() uint64 {
 // kept is how many I/Os of a clone are at the storage at the same time. fio counts those that wait
 // for the call that submits them as in flight, too.
 func (j job) kept() uint64 {
-	if j.cached() {
+	switch {
+	case j.cached():
 		return 1
+	case j.engine() == "posixaio" && !j.elsewhere: // glibc does those of one file one after the other
+		return min(j.depth(), j.files())
 	}
 	return j.inFlight()
 }

@@ -87,6 +87,8 @@ func TestTheDepthThatAnEngineKeepsIsRecorded(t *testing.T) {
 		"fio's default engine":               {"iodepth=8", 1, 2},
 		"another system's default engine":    {"iodepth=8", 8, 0},
 		"a depth of one":                     {"ioengine=libaio iodepth=1", 1, 0},
+		"threads of glibc, one for a file":   {"ioengine=posixaio direct=1 iodepth=8", 8, 2},
+		"one for each of three files":        {"ioengine=posixaio direct=1 iodepth=8 nrfiles=3", 8, 6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := job{name: "a", options: map[string]string{"numjobs": "2"}}

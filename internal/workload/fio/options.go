@@ -103,7 +103,7 @@ func places() []allowed {
 func issuing() []allowed {
 	return []allowed{
 		{name: "ioengine", syntax: engineName(), about: "how I/O is issued; default libaio for parameters, psync in a job file"},
-		{name: "iodepth", syntax: integer(1, 65536), about: "I/Os in flight of each clone; default 1; synchronous engines, and libaio without direct=1, have 1 whatever it says"},
+		{name: "iodepth", syntax: integer(1, 65536), about: "I/Os in flight of each clone; default 1; synchronous engines, and libaio without direct=1, have 1 whatever it says, and posixaio 1 for each file"},
 		{name: "iodepth_batch", aliases: []string{"iodepth_batch_submit"}, syntax: integer(0, 65536), about: "I/Os submitted at once"},
 		{name: "iodepth_batch_complete_min", aliases: []string{"iodepth_batch_complete"}, syntax: integer(0, 65536), about: "completions to wait for"},
 		{name: "iodepth_batch_complete_max", syntax: integer(0, 65536), about: "completions to fetch at most"},

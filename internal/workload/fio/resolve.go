@@ -28,6 +28,8 @@ type job struct {
 	size *result.SizeChoice
 	// offer is the rate that is offered in an open loop, or nil.
 	offer *offer
+	// elsewhere: somebody else's fio ran it, on a system that is not known.
+	elsewhere bool
 }
 
 // resolved is what a configuration comes to.
@@ -119,8 +121,11 @@ func (r *reader) complete(j *job) {
 	// In an open loop it is how many may be outstanding, whatever the engine.
 	if j.depth() > 1 && j.kept() == 1 && r.config.OfferedRate == 0 {
 		why := fmt.Sprintf("ioengine=%s waits for each I/O; set ioengine=libaio and direct=1 to have more in flight", j.engine())
-		if j.cached() {
+		switch {
+		case j.cached():
 			why = "ioengine=libaio waits for each I/O that goes through the page cache; set direct=1 to have more in flight, or ioengine=io_uring"
+		case j.engine() == "posixaio":
+			why = "ioengine=posixaio does the I/Os of a file one after the other; set ioengine=libaio and direct=1 to have more in flight"
 		}
 		r.change(j.at["iodepth"], "iodepth=%s of job %s has no effect: %s", j.options["iodepth"], j.name, why)
 	}
