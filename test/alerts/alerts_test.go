@@ -168,6 +168,7 @@ type laboratory struct {
 }
 
 func start(t *testing.T) *laboratory {
+	t.Helper()
 	dir := t.TempDir()
 	server, err := apiserver.Run("../../config/crd/bases")
 	if err != nil {

@@ -27,7 +27,7 @@ func buildTags(t *testing.T) []string {
 				return err
 			}
 			// Later ones are those of texts.
-			if found := constraint.FindSubmatch(text[:min(len(text), 500)]); found != nil && !slices.Contains(tags, string(found[1])) {
+			if found := constraint.FindSubmatch(text[:min(len(text), 500)]); len(found) > 1 && !slices.Contains(tags, string(found[1])) {
 				tags = append(tags, string(found[1]))
 			}
 			return nil
@@ -55,7 +55,7 @@ func TestEachBuildTagIsVettedAndLinted(t *testing.T) {
 			t.Fatal(err)
 		}
 		found := list.FindSubmatch(text)
-		if found == nil {
+		if len(found) < 2 {
 			t.Errorf("%s has no list of build tags", file)
 			continue
 		}

@@ -162,7 +162,7 @@ func (d *disturbance) follow(c *chance, s *storage, j *job) {
 		return
 	}
 	c.may = append(c.may, "NotSteady", "CPUBound", "QueueHidesLatency", "Throttled", "CPUThrottled")
-	past := j.direct && !s.journalsData() && !(s.copies() && j.writes()) && !s.compresses()
+	past := j.direct && !s.journalsData() && !s.compresses() && (!s.copies() || !j.writes())
 	switch {
 	case d.what == "a limit of reads" && past && j.rw == "randread", d.what == "a limit of writes" && past && j.rw == "randwrite":
 		c.lie("Throttled", "")
