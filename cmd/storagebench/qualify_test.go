@@ -254,18 +254,19 @@ func TestQualifySurvivesAReadThatFails(t *testing.T) {
 	broken := errors.New("connection refused")
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "storagebenchmarks"}, "b", nil)
 	for name, c := range map[string]struct {
-		errs []error
-		code int
-		says string
+		errs     []error
+		patience time.Duration
+		code     int
+		says     string
 	}{
-		"twice":                {[]error{broken, apierrors.NewServiceUnavailable("restarting")}, 0, ""},
-		"that stays forbidden": {[]error{forbidden}, 1, "forbidden"},
-		"for too long":         {slices.Repeat([]error{broken}, 10_000), 1, "connection refused"},
+		"twice":                {[]error{broken, apierrors.NewServiceUnavailable("restarting")}, time.Minute, 0, ""},
+		"that stays forbidden": {[]error{forbidden}, time.Minute, 1, "forbidden"},
+		"for too long":         {slices.Repeat([]error{broken}, 10_000), 50 * time.Millisecond, 1, "connection refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := &playedCluster{statuses: []v1alpha1.StorageBenchmarkStatus{answering(result.Qualified)}, readErrors: c.errs}
 			var out, progress bytes.Buffer
-			q := qualification{client: server, namespace: "lab", ask: etcdAsk(t, false), progress: &progress, every: time.Millisecond, patience: 50 * time.Millisecond}
+			q := qualification{client: server, namespace: "lab", ask: etcdAsk(t, false), progress: &progress, every: time.Millisecond, patience: c.patience}
 			err := q.run(t.Context(), &out, "table")
 			if got := exitCode(err); got != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
 				t.Errorf("exit code %d (%v), want %d", got, err, c.code)

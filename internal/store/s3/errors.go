@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/minio/minio-go/v7"
 
@@ -39,6 +40,9 @@ func classify(err error) error {
 func classifyResponse(r minio.ErrorResponse) error {
 	detail := fmt.Sprintf("%s: %s", r.Code, r.Message)
 	kind := store.ErrUnreachable
+	if r.StatusCode == http.StatusBadRequest && speaksTLS(r.Message) {
+		return fmt.Errorf("%w (%s): the endpoint must begin with https://", kind, detail)
+	}
 	switch r.Code {
 	case "NoSuchBucket":
 		kind = store.ErrNoBucket
@@ -59,6 +63,12 @@ func classifyResponse(r minio.ErrorResponse) error {
 		}
 	}
 	return fmt.Errorf("%w (%s)", kind, detail)
+}
+
+// speaksTLS reports whether a server says that it was asked in plain text, and speaks TLS: in the words of
+// Go's, which MinIO has, and of nginx. Others end the connection.
+func speaksTLS(message string) bool {
+	return strings.Contains(message, "HTTP request to an HTTPS server") || strings.Contains(message, "plain HTTP request was sent to HTTPS port")
 }
 
 // withoutURL unwraps url.Error.
