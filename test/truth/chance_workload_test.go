@@ -47,10 +47,8 @@ func chooseJob(r *rand.Rand, s *storage) *job {
 	if j.writes() {
 		j.sync = pick(r, "", "", "fdatasync=1", "end_fsync=1")
 	}
-	if !j.direct {
-		j.again = r.IntN(2) == 0
-	}
-	if strings.Contains(j.rw, "rand") || j.again {
+	if strings.Contains(j.rw, "rand") {
+		j.again = !j.direct && r.IntN(2) == 0
 		return j
 	}
 	j.block = "1m" // of sequential I/O, small blocks are a lie of their own

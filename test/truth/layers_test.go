@@ -157,9 +157,7 @@ func write(t *testing.T, path, value string) {
 // blank is a loop device of 256 MiB without content, past the page cache.
 func blank(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(scratch(t), "blank.img")
-	devicetest.Run(t, "dd", "if=/dev/zero", "of="+path, "bs=1M", "count=256", "conv=fsync", "status=none")
-	return devicetest.Attach(t, path, "--direct-io=on")
+	return devicetest.Attach(t, zeros(t, scratch(t), 256<<20), "--direct-io=on")
 }
 
 func raw(workload string) func(t *testing.T) world {
