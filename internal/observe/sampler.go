@@ -95,10 +95,12 @@ func (w Watch) newSampler() *Sampler {
 		s.add(filepath.Join("proc/pressure", name), pressureAt+2*i, 2, pressures)
 	}
 	s.addCgroups()
-	if w.Pool != "" {
+	if w.ZFS {
 		s.add("proc/spl/kstat/zfs/arcstats", arcAt, 3, kstats("demand_data_hits ", "demand_data_misses ", "size "))
 		s.add("proc/spl/kstat/zfs/zil", zilAt, 1, kstats("zil_commit_count "))
-		s.add(filepath.Join("proc/spl/kstat/zfs", w.Pool, "txgs"), groupsAt, 1, lastNumber)
+		if w.Pool != "" {
+			s.add(filepath.Join("proc/spl/kstat/zfs", w.Pool, "txgs"), groupsAt, 1, lastNumber)
+		}
 	}
 	for i, name := range s.disks {
 		stat := filepath.Join("sys/block", name, "stat")

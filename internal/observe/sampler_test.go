@@ -48,7 +48,7 @@ func cell(t *testing.T, table *samples.Table, scope samples.Scope, name string, 
 
 func TestAnIntervalIsWhatHappenedInIt(t *testing.T) {
 	root := tree(t, machine(1, "8:0 rbps=max wbps=1000 riops=max wiops=max\n"))
-	w := Watch{Root: root, Target: []string{"sda"}, Others: []string{"sdb"}, Pool: "tank"}
+	w := Watch{Root: root, Target: []string{"sda"}, Others: []string{"sdb"}, ZFS: true, Pool: "tank"}
 	s := w.newSampler()
 	s.begin, s.interval = noon, Long
 	s.sample(0)
@@ -157,7 +157,7 @@ func TestVersion1OfCgroupsIsSampled(t *testing.T) {
 
 // Where nothing can be read, nothing is there, rather than zeros.
 func TestWhatCannotBeReadIsAbsent(t *testing.T) {
-	s := Watch{Root: t.TempDir(), Target: []string{"sda"}, Pool: "tank"}.newSampler()
+	s := Watch{Root: t.TempDir(), Target: []string{"sda"}, ZFS: true, Pool: "tank"}.newSampler()
 	s.begin, s.interval = noon, Long
 	s.sample(0)
 	s.sample(time.Second)
@@ -175,7 +175,7 @@ func TestWhatCannotBeReadIsAbsent(t *testing.T) {
 
 func TestASampleAllocatesNothing(t *testing.T) {
 	root := tree(t, machine(1, "8:0 rbps=1 wbps=2 riops=3 wiops=4\n"))
-	s := Watch{Root: root, Target: []string{"sda", "sdb"}, Pool: "tank"}.newSampler()
+	s := Watch{Root: root, Target: []string{"sda", "sdb"}, ZFS: true, Pool: "tank"}.newSampler()
 	if n := testing.AllocsPerRun(100, func() { s.taken = 0; s.sample(time.Second) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

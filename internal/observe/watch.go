@@ -20,7 +20,10 @@ type Watch struct {
 	// Others are all other disks of the machine. They are watched if the file of one of the
 	// target's loop devices is out of sight: it is on one of them, or in memory.
 	Others []string
-	// Pool is the ZFS pool of the target; empty: none.
+	// ZFS is in the target's layers: its counters are read, which are those of all pools together.
+	ZFS bool
+	// Pool is the name of the target's pool; empty: there is none, or a volume does not tell it, as without the
+	// privilege to ask its device.
 	Pool string
 }
 
@@ -44,7 +47,7 @@ func (w Watch) Read(now time.Time) Moment {
 	m.below, _ = Disks{Root: w.Root, Names: w.Below}.Read()
 	m.others, _ = Disks{Root: w.Root, Names: w.Others}.Read()
 	m.throttled = throttled(w.Root)
-	if w.Pool != "" {
+	if w.ZFS {
 		m.zfs = readZFS(w.Root, w.Pool)
 	}
 	return m

@@ -72,7 +72,7 @@ func TestATrialIsWhatHappenedBetweenItsMoments(t *testing.T) {
 			"proc/spl/kstat/zfs/zil":        fmt.Sprintf("zil_commit_count 4 %d\n", int(seconds)),
 		})
 	}
-	w := Watch{Root: root, Target: []string{"loop0"}, Below: []string{"sda"}, Others: []string{"sdb"}, Pool: "tank"}
+	w := Watch{Root: root, Target: []string{"loop0"}, Below: []string{"sda"}, Others: []string{"sdb"}, ZFS: true, Pool: "tank"}
 	at(1, 10, 20, 30, 40, 50, 60)
 	before := w.Read(noon)
 	at(5, 11, 22, 33, 44, 55, 66)

@@ -20,13 +20,13 @@ type zfsCounters struct {
 	noFlush bool
 }
 
-// readZFS reads ZFS's counters. The pool only has to exist.
+// readZFS reads ZFS's counters. The pool, if its name is known, only has to exist.
 func readZFS(root, pool string) zfsCounters {
 	arc := kstat(read(root, "proc/spl/kstat/zfs/arcstats"))
 	zil := kstat(read(root, "proc/spl/kstat/zfs/zil"))
 	c := zfsCounters{known: len(arc) > 0 && len(zil) > 0, hits: arc["demand_data_hits"], misses: arc["demand_data_misses"], commits: zil["zil_commit_count"]}
 	c.noFlush = strings.TrimSpace(read(root, "sys/module/zfs/parameters/zfs_nocacheflush")) == "1"
-	if read(root, filepath.Join("proc/spl/kstat/zfs", pool, "state")) == "" {
+	if pool != "" && read(root, filepath.Join("proc/spl/kstat/zfs", pool, "state")) == "" {
 		c.known = false
 	}
 	return c

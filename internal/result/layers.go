@@ -33,15 +33,16 @@ func Copies(layers []Layer) int {
 	return max(1, int(math.Round(w.of(layers[0]))))
 }
 
-// ZFSPool returns the name of the pool of ZFS among layers: that of a dataset, of a volume, or of what holds a
-// loop device's file. Empty: there is none.
-func ZFSPool(layers []Layer) string {
+// OnZFS reports whether ZFS is among layers: a dataset, a volume, or what holds a loop device's file; and the
+// name of its pool, if that is known.
+func OnZFS(layers []Layer) (is bool, pool string) {
 	for _, l := range layers {
 		if name, ok := strings.CutPrefix(l.ID, "pool:"); ok && l.Kind == PoolLayer && l.Type == "zfs" {
-			return name
+			return true, name
 		}
+		is = is || l.Type == "zvol"
 	}
-	return ""
+	return is, ""
 }
 
 // InMemory returns the layer that says so if all data of the first layer is in memory. A

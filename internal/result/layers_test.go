@@ -21,18 +21,20 @@ func stripe(id string, below ...string) Layer {
 
 func memory(id string) Layer { return Layer{ID: id, Kind: MemoryLayer, Type: "brd", InMemory: true} }
 
-func TestThePoolOfLayersIsThatOfZFS(t *testing.T) {
+func TestZFSIsSeenAmongLayers(t *testing.T) {
 	for name, c := range map[string]struct {
 		layers []Layer
+		is     bool
 		want   string
 	}{
-		"a dataset":        {[]Layer{{ID: "fs:/tank", Kind: FilesystemLayer, Type: "zfs"}, {ID: "pool:tank", Kind: PoolLayer, Type: "zfs"}, {ID: "pool:tank/mirror-0", Kind: PoolLayer, Type: "mirror"}}, "tank"},
-		"a volume":         {[]Layer{{ID: "fs:/mnt", Kind: FilesystemLayer, Type: "ext4"}, {ID: "zd0", Kind: MappedLayer, Type: "zvol"}, {ID: "pool:fast pool", Kind: PoolLayer, Type: "zfs"}}, "fast pool"},
-		"another one":      {[]Layer{{ID: "fs:/mnt", Kind: FilesystemLayer, Type: "btrfs"}, {ID: "pool:x", Kind: PoolLayer, Type: "btrfs"}}, ""},
-		"a disk like that": {[]Layer{{ID: "pool:x", Kind: DiskLayer, Type: "zfs"}}, ""},
+		"a dataset":                            {[]Layer{{ID: "fs:/tank", Kind: FilesystemLayer, Type: "zfs"}, {ID: "pool:tank", Kind: PoolLayer, Type: "zfs"}, {ID: "pool:tank/mirror-0", Kind: PoolLayer, Type: "mirror"}}, true, "tank"},
+		"a volume":                             {[]Layer{{ID: "fs:/mnt", Kind: FilesystemLayer, Type: "ext4"}, {ID: "zd0", Kind: MappedLayer, Type: "zvol"}, {ID: "pool:fast pool", Kind: PoolLayer, Type: "zfs"}}, true, "fast pool"},
+		"another one":                          {[]Layer{{ID: "fs:/mnt", Kind: FilesystemLayer, Type: "btrfs"}, {ID: "pool:x", Kind: PoolLayer, Type: "btrfs"}}, false, ""},
+		"a disk like that":                     {[]Layer{{ID: "pool:x", Kind: DiskLayer, Type: "zfs"}}, false, ""},
+		"a volume that does not tell its pool": {[]Layer{{ID: "zd0", Kind: MappedLayer, Type: "zvol"}}, true, ""},
 	} {
-		if got := ZFSPool(c.layers); got != c.want {
-			t.Errorf("%s is of pool %q, want %q", name, got, c.want)
+		if is, got := OnZFS(c.layers); is != c.is || got != c.want {
+			t.Errorf("%s: %t, pool %q, want %t, %q", name, is, got, c.is, c.want)
 		}
 	}
 }

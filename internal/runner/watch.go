@@ -32,7 +32,7 @@ func (w *worker) watch(target result.TargetEnvironment) observe.Watch {
 			out.Others = slices.DeleteFunc(w.System.Disks(), func(name string) bool { return slices.Contains(out.Target, name) })
 		}
 	}
-	out.Pool = result.ZFSPool(target.Layers)
+	out.ZFS, out.Pool = result.OnZFS(target.Layers)
 	return out
 }
 
