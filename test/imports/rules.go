@@ -252,7 +252,7 @@ var Rules = []Rule{
 	},
 	{Path: "hack/image/sbom"},
 	{Path: "hack/objects", Own: []string{"internal/store/s3"}},
-	{Path: "hack/bench/paired", Own: []string{"internal/stats"}},
+	{Path: "hack/bench/paired", Own: []string{"internal/stats"}, Foreign: []string{"gonum.org/v1/gonum/stat"}},
 	{Path: "hack/bench/volume"},
 	{Path: "hack/bench/stats", Own: []string{"internal/result", "internal/stats", "internal/stopping", "internal/trial"}, Foreign: []string{"gonum.org/v1/gonum/mathext"}},
 	{Path: "hack/bench/observers", Own: []string{"hack/bench/paired", "hack/bench/volume", "internal/observe", "internal/observe/blockio", "internal/workload/tool"}},
