@@ -136,7 +136,7 @@ func (b bench) costs(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, counting.Close()) }()
-	p, err := b.start(ctx, "bare", false)
+	p, err := b.start(ctx, "first", false) // whose files are there
 	defer func() { err = errors.Join(err, p.end()) }()
 	if err != nil {
 		return err
