@@ -201,8 +201,7 @@ func TestALoopDeviceOnABlockDevice(t *testing.T) {
 		t.Errorf("%s is in memory: %+v", cause.ID, layers)
 	}
 	// Who may not open the device sees its path only.
-	st := newStack(System{}, nil)
-	if number, ok := st.system.deviceAt(lower); !ok || number != layers[1].Number {
+	if number, ok := (System{}).deviceAt(lower); !ok || number != layers[1].Number {
 		t.Errorf("%s is device %q, want %s", lower, number, layers[1].Number)
 	}
 }

@@ -115,20 +115,6 @@ func queue(atDevice, await float64) func(*Facts) {
 	return setting("read.iops", 1e4, "read.latency.mean", 3.2e-3, "device.queue.depth", atDevice, "device.read.await", await)
 }
 
-// submitting has so many I/Os in flight as fio counts them, spends a share of the time of its one thread
-// in calls that submit, and has so many of the I/Os at the disks.
-func submitting(inFlight, share, atDevice float64) func(*Facts) {
-	return func(f *Facts) {
-		input("rw=randrw\niodepth=32")(f)
-		each := float64(len(f.operations()))
-		for _, op := range f.operations() {
-			rate := f.value(op + ".iops")
-			f.set(op+".latency.mean", inFlight/each/rate, op+".latency.p50", max(3e-6, inFlight/each/rate), op+".submission.mean", share/each/rate)
-		}
-		f.set("device.queue.depth", atDevice)
-	}
-}
-
 // blocks makes the writes sequential, in blocks of a size.
 func blocks(size, request, depth float64) func(*Facts) {
 	return func(f *Facts) {

@@ -27,23 +27,6 @@ type pair struct {
 const gib = float64(1 << 30)
 
 var pairs = map[string]pair{
-	"a depth that the engine does not keep": {
-		verdict: DepthIgnored, effect: result.Qualifies, lie: setting(result.DepthAsked, 32.0, result.DepthKept, 1.0),
-		twins: map[string]func(*Facts){
-			"one that it keeps": setting(result.DepthAsked, 32.0, result.DepthKept, 32.0), "nothing is known of it": setting(result.DepthAsked, 32.0),
-		},
-	},
-	"calls that wait for each I/O": {
-		verdict: DepthIgnored, effect: result.Qualifies, lie: submitting(32, 0.95, 0.9),
-		twins: map[string]func(*Facts){
-			"one in flight":          submitting(1, 0.95, 0.9),
-			"calls that return":      submitting(32, 0.2, 0.9),
-			"more at the disks":      submitting(32, 0.95, 28),
-			"calls that compute":     both(submitting(32, 0.95, 0.9), setting("cpu.user", 0.1, "cpu.system", 0.5, "engine.cpu.wait.mean", 5e-6, "engine.cpu.slice.mean", 9e-5)),
-			"threads without a CPU":  both(submitting(32, 0.95, 0.9), setting("engine.cpu.wait.mean", 45e-6, "engine.cpu.wait.share", 0.5)),
-			"disks that nobody sees": both(submitting(32, 0.95, 0.9), setting("cpu.system", 0.6, "engine.cpu.wait.mean", 5e-6)),
-		},
-	},
 	"holes": {
 		verdict: ThinReads, operation: "read", effect: result.Invalidates,
 		lie:   both(setting("files.thin", 0.9), scaling("device.read.bytes", 0.1)),
@@ -352,7 +335,7 @@ func honestWorlds(r *rand.Rand, n int) []Facts {
 // In whichever honest world it is told, each lie has its verdict and no other, and its twins
 // have none.
 func TestEachLieHasItsVerdictAndItsTwinsHaveNone(t *testing.T) {
-	for name, p := range merged(pairs, spinningPairs, memoryPairs, unsyncedPairs) {
+	for name, p := range merged(pairs, spinningPairs, memoryPairs, unsyncedPairs, depthPairs) {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(100) {
 				world := func() Facts { return honestWorlds(rand.New(rand.NewPCG(seed, 1)), 1)[0] }
@@ -394,7 +377,7 @@ func onlyThese(t *testing.T, what string, verdicts []result.Verdict, names []str
 // A verdict that no pair tells is one that nobody knows to be right.
 func TestThereIsALieForEachVerdict(t *testing.T) {
 	told := map[string]bool{}
-	for _, p := range merged(pairs, spinningPairs, memoryPairs, unsyncedPairs) {
+	for _, p := range merged(pairs, spinningPairs, memoryPairs, unsyncedPairs, depthPairs) {
 		told[p.verdict] = told[p.verdict] || p.lie != nil
 	}
 	for _, name := range Names {

@@ -35,7 +35,7 @@ var unsyncedPairs = map[string]pair{
 		lie: both(small(5000, 0), options("compress=zstd"), scaling("device.write.bytes", 0.01)),
 	},
 	"files that are compressed": {
-		verdict: DataReduced, operation: "write", effect: result.Invalidates, also: []string{DataReduced},
+		verdict: DataReduced, operation: "write", effect: result.Invalidates,
 		lie: both(small(5000, 5000), options("compress=zstd"), scaling("device.write.bytes", 0.1)),
 	},
 	"data that repeats itself, beside reads that were compressed": {
