@@ -110,10 +110,12 @@ func (l *lab) classes(name, control, other string) *v1alpha1.StorageBenchmark {
 	})
 }
 
-// Both classes have one limit, so that what is compared is as steady as in the test that has two.
+// Both classes have one limit, so that what is compared is as steady as in the test that has two. The two
+// tests run side by side, each on a node of its own: their limits are far below what the disk can do.
 const limitIOPS = 1000
 
 func TestEqualClassesDoNotDiffer(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	a, b := l.class("a"), l.class("b")
 	l.throttle(map[string]int{a: limitIOPS, b: limitIOPS})
@@ -123,6 +125,7 @@ func TestEqualClassesDoNotDiffer(t *testing.T) {
 }
 
 func TestAClassThatIsSlowerByAFifthIsFound(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	full, slow := l.class("full"), l.class("slow")
 	l.throttle(map[string]int{full: limitIOPS, slow: limitIOPS * 4 / 5})

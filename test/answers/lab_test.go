@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"storagebench.io/storagebench/api/reason"
@@ -57,6 +60,9 @@ func note(t *testing.T, kind, text string) {
 	ledger.Note(t, "STORAGEBENCH_ANSWERS", kind, text)
 }
 
+// labs counts them, so that tests side by side measure on nodes of their own.
+var labs atomic.Int32
+
 // lab is a namespace and a node.
 type lab struct {
 	t               *testing.T
@@ -78,7 +84,8 @@ func newLab(t *testing.T) *lab {
 	if len(names) == 0 {
 		t.Fatal("no node is ready and without taints")
 	}
-	l.node = slices.Max(names) // MinIO and DNS are on the first
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(b, a) }) // MinIO and DNS are on the first
+	l.node = names[int(labs.Add(1)-1)%len(names)]
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "answers-", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "privileged"}}}
 	l.must(api.Create(l.ctx, ns))
 	l.namespace = ns.Name
@@ -106,7 +113,7 @@ func (l *lab) must(err error) {
 // without a bucket.
 func (l *lab) excludeNamespace() {
 	l.t.Helper()
-	set := func(expressions func([]metav1.LabelSelectorRequirement) []metav1.LabelSelectorRequirement) error {
+	change := func(expressions func([]metav1.LabelSelectorRequirement) []metav1.LabelSelectorRequirement) error {
 		rs := &v1alpha1.ResultStore{}
 		if err := api.Get(l.ctx, client.ObjectKey{Name: "default"}, rs); err != nil {
 			return client.IgnoreNotFound(err)
@@ -116,7 +123,10 @@ func (l *lab) excludeNamespace() {
 			rs.Spec.NamespaceSelector = &metav1.LabelSelector{}
 		}
 		rs.Spec.NamespaceSelector.MatchExpressions = expressions(rs.Spec.NamespaceSelector.MatchExpressions)
-		return api.Patch(l.ctx, rs, client.MergeFrom(before))
+		return api.Patch(l.ctx, rs, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	}
+	set := func(expressions func([]metav1.LabelSelectorRequirement) []metav1.LabelSelectorRequirement) error {
+		return retry.RetryOnConflict(retry.DefaultRetry, func() error { return change(expressions) }) // another lab's
 	}
 	ours := metav1.LabelSelectorRequirement{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpNotIn, Values: []string{l.namespace}}
 	l.must(set(func(all []metav1.LabelSelectorRequirement) []metav1.LabelSelectorRequirement {
