@@ -47,10 +47,10 @@ func (a arcLimit) write(_ context.Context, h Host, _ Knob, s State) error {
 	if err := h.write(a.parameter, s.Value); err != nil {
 		return err
 	}
-	if s.Source == "0" {
-		// Writing 0 keeps the size as it is. If ZFS refuses the 0, the size is right
-		// anyway.
-		_ = h.write(a.parameter, "0")
+	if s.Source != s.Value {
+		// 0 keeps the size as it is, and ZFS had ignored any other text that is not the limit. If ZFS
+		// refuses it, the size is right anyway.
+		_ = h.write(a.parameter, s.Source)
 	}
 	return nil
 }

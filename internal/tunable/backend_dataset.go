@@ -54,13 +54,18 @@ func restorable(source string) bool {
 // isInherited reports whether a value is inherited or the default, not the
 // dataset's own.
 func isInherited(source string) bool {
-	return source == byDefault || source == received || strings.HasPrefix(source, inherited)
+	return source == received || fromParent(source)
 }
 
-// same accepts an inherited value as put back when it is inherited again,
-// whatever value the parent has by now.
+// same accepts an inherited value as put back when it is inherited again, whatever value
+// and name the parent has by now.
 func (property) same(a, b State) bool {
-	return a.Source == b.Source && (a.Value == b.Value || a.Source == byDefault || strings.HasPrefix(a.Source, inherited))
+	return a == b || fromParent(a.Source) && fromParent(b.Source)
+}
+
+// fromParent reports whether a value is inherited, if only from ZFS's default.
+func fromParent(source string) bool {
+	return source == byDefault || strings.HasPrefix(source, inherited)
 }
 
 func (p property) write(ctx context.Context, h Host, k Knob, s State) error {
@@ -135,7 +140,16 @@ func (h Host) locateDataset(ctx context.Context, k Knob) (Location, error) {
 	if guid, err := h.datasetGUID(ctx, k.Dataset.Name); err == nil && guid == k.Dataset.GUID {
 		return Location{Knob: k, Presence: Here}, nil
 	}
-	out, err := h.run(ctx, "zfs", "get", "-H", "-p", "-o", "name,value", "-t", "filesystem,volume", "guid")
+	// The pool comes first: one that is imported in between, or cannot be opened, would seem to have
+	// lost the dataset.
+	pool, err := h.poolOf(ctx, *k.Dataset)
+	if err != nil {
+		return Location{}, err
+	}
+	if pool == "" {
+		return Location{Presence: Away, Note: "the pool of " + k.Dataset.Name + " is not imported: the property is still on its disks"}, nil
+	}
+	out, err := h.run(ctx, "zfs", "get", "-r", "-H", "-p", "-o", "name,value", "-t", "filesystem,volume", "guid", pool)
 	if err != nil {
 		return Location{}, err
 	}
@@ -147,14 +161,19 @@ func (h Host) locateDataset(ctx context.Context, k Knob) (Location, error) {
 			return Location{Knob: Knob{Tunable: k.Tunable, Dataset: &renamed}, Presence: Here, Note: k.Dataset.Name + " is now called " + name}, nil
 		}
 	}
-	out, err = h.run(ctx, "zpool", "get", "-H", "-p", "-o", "value", "guid")
+	return Location{Presence: Gone, Note: "the dataset " + k.Dataset.Name + " was destroyed together with its properties"}, nil
+}
+
+// poolOf returns the name of the dataset's pool; empty: it is not imported.
+func (h Host) poolOf(ctx context.Context, d DatasetID) (string, error) {
+	out, err := h.run(ctx, "zpool", "get", "-H", "-p", "-o", "name,value", "guid")
 	if err != nil {
-		return Location{}, err
+		return "", err
 	}
 	for line := range strings.Lines(out) {
-		if strings.TrimSpace(line) == k.Dataset.PoolGUID {
-			return Location{Presence: Gone, Note: "the dataset " + k.Dataset.Name + " was destroyed together with its properties"}, nil
+		if name, guid, _ := strings.Cut(strings.TrimRight(line, "\n"), "\t"); guid == d.PoolGUID {
+			return name, nil
 		}
 	}
-	return Location{Presence: Away, Note: "the pool of " + k.Dataset.Name + " is not imported: the property is still on its disks"}, nil
+	return "", nil
 }

@@ -1,5 +1,10 @@
 package tunable
 
+import (
+	"regexp"
+	"strings"
+)
+
 const (
 	keptDirty  = "the kernel sends no more flushes to the disk: a power failure loses what is in the disk's cache, although fsync has returned"
 	queueWhere = "/sys/block/X/queue/"
@@ -36,7 +41,7 @@ func driveTunables() []Tunable {
 // of them resets others: a scheduler brings its own nr_requests, and a change of the
 // queue's limits (write_cache, max_sectors_kb) resets read_ahead_kb. So Check refuses
 // an order in which one setting undoes another, and the journal records all settings
-// of a disk with each change.
+// of a disk, and of its scheduler, with each change.
 func blockTunables() []Tunable {
 	queue := func(name string, v values, about string, risks ...risk) Tunable {
 		b := attribute{name: "queue/" + name}
@@ -70,6 +75,34 @@ func blockTunables() []Tunable {
 		}
 	}
 	return out
+}
+
+const (
+	scheduler = "block.queue.scheduler"
+	requests  = "block.queue.nr_requests"
+	// iosched precedes the names of settings that a scheduler has of its own, such as read_expire of
+	// mq-deadline. They cannot be set by a benchmark, but a change of the scheduler, or of the number of
+	// requests, loses what somebody else has set.
+	iosched = "block.iosched."
+)
+
+var ioschedPattern = regexp.MustCompile(`^[a-z0-9_]{1,64}$`)
+
+// ofScheduler returns the setting of a scheduler's own with this name.
+func ofScheduler(name string) (Tunable, bool) {
+	file, ok := strings.CutPrefix(name, iosched)
+	if !ok || !ioschedPattern.MatchString(file) {
+		return Tunable{}, false
+	}
+	return Tunable{Name: name, Scope: Device, Survives: Never, backend: attribute{name: "queue/iosched/" + file}}, true
+}
+
+// recorded finds whatever a journal may contain.
+func recorded(name string) (Tunable, bool) {
+	if t, ok := catalogue().byName[name]; ok {
+		return t, true
+	}
+	return ofScheduler(name)
 }
 
 // vmTunables returns sysctls of the page cache.

@@ -3,6 +3,7 @@ package tunable
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -18,7 +19,7 @@ type backend interface {
 }
 
 func (k Knob) backend() (backend, error) {
-	t, ok := catalogue().byName[k.Tunable]
+	t, ok := recorded(k.Tunable)
 	if !ok {
 		return nil, fmt.Errorf("this version of storagebench does not know tunable %q", k.Tunable)
 	}
@@ -47,7 +48,10 @@ func (h Host) Read(ctx context.Context, k Knob) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	s, err := b.read(ctx, h, k)
+	s, err := State{}, h.sameDevice(k)
+	if err == nil {
+		s, err = b.read(ctx, h, k)
+	}
 	if err != nil {
 		return State{}, fmt.Errorf("%s: %w", k, err)
 	}
@@ -61,7 +65,10 @@ func (h Host) Prepare(ctx context.Context, k Knob, value string) (old, wanted St
 	if err != nil {
 		return State{}, State{}, err
 	}
-	present, err := b.read(ctx, h, k)
+	present, err := State{}, h.sameDevice(k)
+	if err == nil {
+		present, err = b.read(ctx, h, k)
+	}
 	if err == nil && k.Dataset != nil && !restorable(present.Source) {
 		err = fmt.Errorf("a mount option sets it (source %q), which zfs cannot restore: mount the dataset without that option", present.Source)
 	}
@@ -78,11 +85,34 @@ func (h Host) Write(ctx context.Context, k Knob, s State) error {
 	if err != nil {
 		return err
 	}
-	if err := b.write(ctx, h, k, s); err != nil {
+	if err = h.sameDevice(k); err == nil {
+		err = b.write(ctx, h, k, s)
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", k, err)
 	}
 	return nil
 }
+
+// Resets reports whether at least one known kernel resets other when it writes k.
+func (k Knob) Resets(other Knob) bool {
+	switch k.Tunable {
+	case scheduler:
+		return slices.Contains(resets[scheduler], other.Tunable) || other.OfScheduler()
+	case requests:
+		return other.Tunable == iosched+"async_depth"
+	default:
+		return slices.Contains(resets[k.Tunable], other.Tunable)
+	}
+}
+
+// OfScheduler reports whether the knob is a setting of a disk's present scheduler, which is there only
+// as long as that is.
+func (k Knob) OfScheduler() bool { return strings.HasPrefix(k.Tunable, iosched) }
+
+// Late reports whether a write of the knob can take effect after the program that makes it has been
+// killed, or has been given up: zfs waits in the kernel for its pool.
+func (k Knob) Late() bool { return k.Dataset != nil }
 
 // Same reports whether two states of the knob are equivalent.
 func (k Knob) Same(a, b State) bool {
@@ -102,7 +132,7 @@ func (k Knob) Residue(present, old, wanted State) bool {
 
 // Survives reports whether the knob keeps its value over a reboot.
 func (k Knob) Survives() Survival {
-	if t, ok := catalogue().byName[k.Tunable]; ok {
+	if t, ok := recorded(k.Tunable); ok {
 		return t.Survives
 	}
 	return Always
@@ -119,6 +149,12 @@ func (h Host) Companions(k Knob) []Knob {
 	for _, t := range catalogue().all {
 		if t.Name != k.Tunable && strings.HasPrefix(t.Name, "block.") {
 			out = append(out, Knob{Tunable: t.Name, Device: k.Device})
+		}
+	}
+	names, _ := h.files().ReadDir("/sys/block/" + k.Device.Name + "/queue/iosched") // without a scheduler there are none
+	for _, name := range names {
+		if _, ok := recorded(iosched + name); ok {
+			out = append(out, Knob{Tunable: iosched + name, Device: k.Device})
 		}
 	}
 	return out

@@ -117,7 +117,7 @@ type Location struct {
 // not rebooted since. Locate never mistakes another disk of the same name for the
 // recorded one.
 func (h Host) Locate(ctx context.Context, k Knob, sameBoot bool) (Location, error) {
-	t, ok := catalogue().byName[k.Tunable]
+	t, ok := recorded(k.Tunable)
 	if !ok {
 		return Location{}, fmt.Errorf("this version of storagebench does not know tunable %q", k.Tunable)
 	}
@@ -190,6 +190,21 @@ func (d DeviceID) sameObject(now DeviceID) bool {
 	default:
 		return d.DiskSeq == 0 && now.alike(d) || d.Backing != "" && (now.Backing == d.Backing || !now.lasting())
 	}
+}
+
+var errOtherDevice = errors.New("it was attached again, or another disk now has its name")
+
+// sameDevice fails if the kernel's object that the knob's device was has gone, although its name may be
+// there: settings of another would be changed, and nobody would find them to put them back.
+func (h Host) sameDevice(k Knob) error {
+	if k.Device == nil {
+		return nil
+	}
+	now, err := h.DeviceID(k.Device.Name)
+	if err == nil && !k.Device.sameObject(now) {
+		err = fmt.Errorf("the disk %s: %w", k.Device.Name, errOtherDevice)
+	}
+	return err
 }
 
 // absentDevice returns the location of a disk that was not found.

@@ -73,6 +73,7 @@ func compared(t *testing.T, kind string, b *v1alpha1.StorageBenchmark, want stri
 }
 
 func TestEqualVariantsDoNotDiffer(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	for i := range times(t) {
 		b := l.run(fmt.Sprintf("equal-variants-%d", i), v1alpha1.StorageBenchmarkSpec{
@@ -86,6 +87,7 @@ func TestEqualVariantsDoNotDiffer(t *testing.T) {
 
 // Without read-ahead, a sequential reader waits for each of its small blocks.
 func TestATunableThatMattersIsFound(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	readAhead := func(name, kibibytes string) v1alpha1.Variant {
 		return v1alpha1.Variant{Name: name, Tunables: []v1alpha1.Tunable{{Name: "block.queue.read_ahead_kb", Value: v1alpha1.Text(kibibytes)}}}
@@ -136,6 +138,7 @@ func TestAClassThatIsSlowerByAFifthIsFound(t *testing.T) {
 
 // The rule for stopping and the fixed plan measure the same claim, one after the other.
 func TestFivePercentTakesLessThanHalfOfAFixedPlan(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	claim := &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: "data"},
@@ -147,7 +150,7 @@ func TestFivePercentTakesLessThanHalfOfAFixedPlan(t *testing.T) {
 	l.must(api.Create(l.ctx, claim))
 	measure := func(name string, seconds int, trials v1alpha1.Trials) (took time.Duration, rate, half float64) {
 		b := l.run(name, v1alpha1.StorageBenchmarkSpec{
-			Targets:   []v1alpha1.Target{{Name: "v", PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: claim.Name}}},
+			Targets:   []v1alpha1.Target{{Name: "v", PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{ClaimName: claim.Name, FSGroup: new(int64(65532))}}},
 			Workloads: []v1alpha1.Workload{reads(seconds, nil)}, Trials: trials,
 		})
 		for _, row := range b.Status.Summary {

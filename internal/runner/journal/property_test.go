@@ -25,6 +25,8 @@ var pool = map[string][]string{
 	"zfs.module.zfs_nocacheflush": {"0", "1"}, "zfs.module.zfs_arc_max": {"67108864", "1073741824", "3221225472"},
 	"zfs.module.zfs_arc_min": {"67108864", "134217728", "4294967296"},
 	"zfs.dataset.sync":       {"standard", "always", "disabled"}, "zfs.dataset.recordsize": {"4096", "131072"},
+	// Which are for others only.
+	"block.iosched.read_expire": {"100", "500"},
 }
 
 func TestNoOldValueIsEverLost(t *testing.T) {
@@ -124,6 +126,9 @@ func (w *world) apply() string {
 	if empty {
 		w.settle()
 	}
+	if empty && w.random.IntN(16) == 0 {
+		w.exchange() // after it was planned
+	}
 	w.trouble()
 	defer w.calm()
 	var err error
@@ -180,7 +185,7 @@ func (w *world) restore() string {
 
 // outsider changes something, as an administrator or a daemon would.
 func (w *world) outsider() {
-	things := w.things()
+	things := w.withSchedulers()
 	var knobs []tunable.Knob
 	for _, k := range things {
 		if pool[k.Tunable] != nil && k.Tunable != "scsi.disk.cache_type" {
@@ -239,7 +244,7 @@ func (w *world) reboot() {
 		if w.right[th] == nil {
 			w.right[th] = map[string]bool{}
 		}
-		if w.things()[th].Survives() == tunable.Never || th.tunable == "scsi.disk.cache_type" && !w.driveChanged(th) {
+		if w.withSchedulers()[th].Survives() == tunable.Never || th.tunable == "scsi.disk.cache_type" && !w.driveChanged(th) {
 			w.right[th][v] = true
 		}
 	}

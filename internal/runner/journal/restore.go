@@ -133,7 +133,7 @@ func (r *restoration) run(ctx context.Context) Item {
 		return r.item(Failed, "cannot restore %s to %s: %v", e.Knob, e.Old, err)
 	}
 	switch {
-	case r.right() && e.Stage == Planned:
+	case r.right() && e.Stage == Planned && !e.Knob.Late() && !r.reset(ctx):
 		// We wrote nothing, so we did not change its companions either.
 		return r.drop(r.item(Unchanged, "%s was already %s", e.Knob, e.Old))
 	case r.fresh && r.knob.Survives() == tunable.Never:
@@ -146,6 +146,22 @@ func (r *restoration) run(ctx context.Context) Item {
 	default:
 		return r.foreign()
 	}
+}
+
+// reset reports whether a setting that the knob resets is not as it was: then the knob was written, and
+// somebody has set it back.
+func (r *restoration) reset(ctx context.Context) bool {
+	return slices.ContainsFunc(r.entry.Companions, func(c Companion) bool {
+		k := c.knob(r.knob)
+		present, err := r.journal.host.Read(ctx, k)
+		return err == nil && r.knob.Resets(k) && !k.Same(present, c.Old)
+	})
+}
+
+// late reports whether our write may yet take effect: it was given up or killed before it had any.
+func (r *restoration) late() bool {
+	e := r.entry
+	return e.Knob.Late() && r.right() && (e.Seen == nil || e.Knob.Same(*e.Seen, e.Old))
 }
 
 func (r *restoration) right() bool {
@@ -177,11 +193,12 @@ func (r *restoration) foreign() Item {
 func (r *restoration) putBack(ctx context.Context) Item {
 	j := r.journal
 	r.aim(ctx)
-	if r.needsWrite(ctx) {
+	late := r.late()
+	if late || r.needsWrite(ctx) {
 		j.hook(BeforeRestore)
 		r.mark()
 		j.hook(AfterMark)
-		if !r.right() {
+		if late || !r.right() { // ZFS makes changes one after the other, so that this one is the last
 			r.touched = true
 			if err := j.host.Write(ctx, r.knob, r.entry.Old); err != nil {
 				if item, done := r.handOver(err); done {
@@ -261,7 +278,13 @@ func (r *restoration) aim(ctx context.Context) {
 		}
 		k := c.knob(r.knob)
 		c.Target = &c.Old
-		if err == nil && c.Seen != nil && !k.Same(present, c.Old) && !k.Same(present, *c.Seen) {
+		foreign := c.Seen != nil && !k.Same(present, *c.Seen)
+		if c.Seen == nil {
+			foreign = !r.knob.Resets(k)
+		}
+		// Whoever set the knob itself back had the kernel reset what goes with it.
+		foreign = foreign && !(r.right() && r.knob.Resets(k))
+		if err == nil && foreign && !k.Same(present, c.Old) {
 			r.note("%s keeps %s, which somebody else set", k, present)
 			c.Target = &present
 		}
@@ -281,7 +304,9 @@ func (r *restoration) wrongCompanion(ctx context.Context) error {
 			continue
 		}
 		k := c.knob(r.knob)
-		if s, err := r.journal.host.Read(ctx, k); err != nil {
+		if s, err := r.journal.host.Read(ctx, k); absent(err) && k.OfScheduler() {
+			continue // somebody else's scheduler does not have it
+		} else if err != nil {
 			return err
 		} else if !k.Same(s, *c.Target) {
 			return fmt.Errorf("%s is %s instead of %s", k, s, c.Target)
@@ -316,6 +341,9 @@ func (r *restoration) restoreCompanions(ctx context.Context) error {
 			}
 			k := c.knob(r.knob)
 			s, err := r.journal.host.Read(ctx, k)
+			if absent(err) && k.OfScheduler() {
+				continue
+			}
 			if err == nil && !k.Same(s, *c.Target) {
 				r.touched = true
 				err = r.journal.host.Write(ctx, k, *c.Target)

@@ -256,6 +256,9 @@ func (k *Kernel) ReadDir(name string) ([]string, error) {
 		if d != nil && dir == "device/scsi_disk" && d.attributes["device/scsi_disk/0:0:0:0/cache_type"] != "" {
 			return []string{"0:0:0:0"}, nil
 		}
+		if d != nil && dir == "queue/iosched" {
+			return d.ofScheduler(), nil
+		}
 	}
 	return nil, missing(name)
 }

@@ -1,6 +1,7 @@
 package tunabletest
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,6 +95,9 @@ func (d *disk) write(name, attribute, value string) error {
 			return invalid(name)
 		}
 		n = max(n, 4)
+		if _, ok := d.attributes[asyncDepth]; ok {
+			d.attributes[asyncDepth] = strconv.Itoa(n * 3 / 4)
+		}
 	case "queue/max_sectors_kb":
 		if n < 4 {
 			return invalid(name)
@@ -122,7 +126,28 @@ func (d *disk) schedule(name, value string) error {
 	if value == "none" {
 		d.attributes["queue/nr_requests"] = "128"
 	}
+	for _, name := range d.ofScheduler() {
+		delete(d.attributes, iosched+name)
+	}
+	if value == "mq-deadline" {
+		d.attributes[asyncDepth], d.attributes[iosched+"read_expire"] = "192", "500"
+	}
 	return nil
+}
+
+// What a scheduler has of its own: it begins with the scheduler and ends with it.
+const (
+	iosched    = "queue/iosched/"
+	asyncDepth = iosched + "async_depth"
+)
+
+func (d *disk) ofScheduler() (names []string) {
+	for _, attribute := range slices.Sorted(maps.Keys(d.attributes)) {
+		if name, ok := strings.CutPrefix(attribute, iosched); ok {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func (d *disk) cache(name, value string) error {

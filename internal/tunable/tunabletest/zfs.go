@@ -85,15 +85,20 @@ func (k *Kernel) run(_ context.Context, argv []string) (string, error) {
 	last := argv[len(argv)-1]
 	d := k.zfs[last]
 	switch {
-	case argv[0] == "zpool" && strings.HasPrefix(line, "zpool get -H -p -o value guid"):
-		if len(k.zfs) == 0 {
-			return "", nil
-		}
+	case strings.HasPrefix(line, "zpool get -H -p -o value guid "):
 		return PoolGUID + "\n", nil
-	case line == "zfs get -H -p -o name,value -t filesystem,volume guid":
+	case line == "zpool get -H -p -o name,value guid":
+		for name := range k.zfs {
+			pool, _, _ := strings.Cut(name, "/")
+			return pool + "\t" + PoolGUID + "\n", nil
+		}
+		return "", nil
+	case strings.HasPrefix(line, "zfs get -r -H -p -o name,value -t filesystem,volume guid "):
 		var out strings.Builder
 		for _, name := range slices.Sorted(maps.Keys(k.zfs)) {
-			fmt.Fprintf(&out, "%s\t%s\n", name, k.zfs[name].guid)
+			if name == last || strings.HasPrefix(name, last+"/") {
+				fmt.Fprintf(&out, "%s\t%s\n", name, k.zfs[name].guid)
+			}
 		}
 		return out.String(), nil
 	case argv[0] != "zfs":
