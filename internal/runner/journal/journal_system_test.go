@@ -124,6 +124,12 @@ func queueOf(t *testing.T, disk string) map[string]string {
 			out[name] = strings.TrimSpace(string(b))
 		}
 	}
+	own, _ := filepath.Glob(filepath.Join("/sys/block", disk, "queue/iosched/*"))
+	for _, name := range own {
+		if b, err := os.ReadFile(name); err == nil {
+			out["iosched/"+filepath.Base(name)] = strings.TrimSpace(string(b))
+		}
+	}
 	return out
 }
 
@@ -219,6 +225,40 @@ func TestWhatIsAppliedToARealDiskIsInEffect(t *testing.T) {
 	}
 	if after := queueOf(t, disk); fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("before %v, after %v", before, after)
+	}
+}
+
+// The kernel forgets them with the scheduler, whatever its version has.
+func TestWhatARealSchedulerHasOfItsOwnIsPutBack(t *testing.T) {
+	device, disk := loop(t)
+	for scheduler, own := range map[string]map[string]string{
+		"mq-deadline": {"read_expire": "120", "fifo_batch": "5", "async_depth": "7"},
+		"kyber":       {"read_lat_nsec": "3000000"},
+		"bfq":         {"slice_idle": "4", "low_latency": "0", "back_seek_penalty": "3"},
+	} {
+		write(t, disk, "scheduler", scheduler)
+		for name, value := range own {
+			write(t, disk, "iosched/"+name, value)
+		}
+		before := queueOf(t, disk)
+		for name, value := range own {
+			if before["iosched/"+name] != value {
+				t.Fatalf("%s: %s is %q, want %q", scheduler, name, before["iosched/"+name], value)
+			}
+		}
+		for _, settings := range [][]tunable.Setting{
+			{{Name: "block.queue.scheduler", Value: "none"}, {Name: "block.queue.nr_requests", Value: "99"}},
+			{{Name: "block.queue.nr_requests", Value: "99"}, {Name: "block.queue.read_ahead_kb", Value: "64"}},
+		} {
+			dir := filepath.Join(t.TempDir(), "journal")
+			do(t, helper{Dir: dir, Target: device, Settings: settings})
+			if report := restoreInAnotherProcess(t, dir); !report.Complete() || report.Count(Restored) != 2 {
+				t.Errorf("%s: %v", scheduler, report.Items)
+			}
+			if after := queueOf(t, disk); fmt.Sprint(after) != fmt.Sprint(before) {
+				t.Errorf("%s, %v: before %v, after %v", scheduler, settings, before, after)
+			}
+		}
 	}
 }
 
