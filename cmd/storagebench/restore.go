@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"strings"
 	"time"
 
@@ -94,14 +96,19 @@ func (f restoreFlags) permitted(given bool) ([]trial.Tunable, error) {
 }
 
 func restoreNode(ctx context.Context, f restoreFlags, permit []trial.Tunable, host tunable.Host, stdout, stderr io.Writer) error {
-	// Do not create a journal on a node that never had one.
 	entries, err := journal.Pending(f.dir)
-	if err == nil && len(entries) == 0 {
+	empty := err == nil && len(entries) == 0
+	// Do not create a journal on a node that never had one.
+	if _, missing := os.Lstat(f.dir); empty && errors.Is(missing, fs.ErrNotExist) {
 		return f.print(stdout, journal.Report{})
 	}
 	var j *journal.Journal
 	if err == nil {
+		// Also an empty one: a worker between two of its trials holds the lock, and changes settings again.
 		j, err = journal.Open(journal.Options{Dir: f.dir, Host: host, Permit: permit})
+	}
+	if empty && err != nil && !errors.Is(err, journal.ErrBusy) {
+		return f.print(stdout, journal.Report{}) // a disk that cannot be written to has nothing to restore
 	}
 	if corrupt, ok := errors.AsType[*journal.CorruptError](err); ok {
 		return f.corrupt(corrupt, err, stderr)

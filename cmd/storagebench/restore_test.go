@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,6 +67,24 @@ func TestRestoreWithNothingToDo(t *testing.T) {
 	}
 	if stdout, _, code = output(t, "restore", "--journal", dir, "-o", "json"); code != exitDone || !strings.Contains(stdout, `"items": []`) {
 		t.Errorf("exit code %d\n%s", code, stdout)
+	}
+}
+
+// Between two trials a worker's journal is empty, and the settings will change again.
+func TestRestoreBesideAWorkerSaysThatItIsBusy(t *testing.T) {
+	dir, kernel := filepath.Join(t.TempDir(), "journal"), tunabletest.New()
+	worker, err := journal.Open(journal.Options{Dir: dir, Host: kernel.Host()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := func() error {
+		return restoreNode(t.Context(), restoreFlags{dir: dir, output: "table"}, nil, kernel.Host(), io.Discard, io.Discard)
+	}
+	if err := again(); !errors.Is(err, journal.ErrBusy) {
+		t.Errorf("beside a worker: %v", err)
+	}
+	if err := errors.Join(worker.Close(), again()); err != nil {
+		t.Errorf("after it: %v", err)
 	}
 }
 

@@ -123,30 +123,33 @@ func Headline(s result.Summary) string {
 		return ""
 	}
 	first := rows[0]
+	same := slices.DeleteFunc(slices.Clone(s.Rows), func(row result.Row) bool {
+		return row.Workload != first.Workload || row.Variant != first.Variant || row.Part != first.Part
+	})
 	var parts []string
-	for _, op := range Operations(first) {
+	for _, op := range operationsOf(same) {
 		if len(parts) == headlineOperations {
 			break
 		}
-		name, unit, number := Rate(first, op), "/s", Number
-		if _, ok := first.Metrics[name]; !ok {
-			name, unit, number = op+".bandwidth", "", BytesPerSecond
-		} else if strings.HasSuffix(name, ".iops") {
-			unit = " IOPS"
-		}
-		if _, ok := first.Metrics[name]; !ok {
+		name, unit, number := rateAmong(same, op), "/s", Number
+		switch {
+		case name == "":
 			continue // a step of another operation, which has only a latency
+		case strings.HasSuffix(name, ".bandwidth"):
+			unit, number = "", BytesPerSecond
+		case strings.HasSuffix(name, ".iops"):
+			unit = " IOPS"
 		}
 		low, high, p99 := math.Inf(1), 0.0, 0.0
 		bounds, all, atLeast := 0, 0, false
 		var verdicts []result.RowVerdict
 		short := 0.0
-		for _, row := range s.Rows {
-			if row.Workload != first.Workload || row.Variant != first.Variant || row.Part != first.Part {
-				continue
+		for _, row := range same {
+			e, ok := row.Metrics[name]
+			if !ok {
+				continue // a run that did not measure it
 			}
 			verdicts, short = append(verdicts, row.Verdicts...), max(short, row.TrialSeconds)
-			e := row.Metrics[name]
 			v := e.Median
 			bounds, all, atLeast = bounds+e.Bounds, all+e.N, atLeast || e.AtLeast
 			low, high = min(low, v), max(high, v)
@@ -168,6 +171,31 @@ func Headline(s result.Summary) string {
 		parts = append(parts, text)
 	}
 	return WithPart(first.Workload, first.Part) + ": " + strings.Join(parts, "; ")
+}
+
+// operationsOf returns the operations of rows, each once.
+func operationsOf(rows []result.Row) []string {
+	var out []string
+	for _, row := range rows {
+		for _, op := range Operations(row) {
+			if !slices.Contains(out, op) {
+				out = append(out, op)
+			}
+		}
+	}
+	return out
+}
+
+// rateAmong is the name of the rate of an operation that the first row with one has; empty: none has any.
+func rateAmong(rows []result.Row, op string) string {
+	for _, row := range rows {
+		for _, name := range []string{Rate(row, op), op + ".bandwidth"} {
+			if _, ok := row.Metrics[name]; ok {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // percentile of an operation's latency. A report of fio without total latencies has that

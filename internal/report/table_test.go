@@ -193,3 +193,14 @@ func TestARowShowsOfHowManyTrialsItsOwnRateIs(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Of two runs that have measured different things, neither has a rate of 0 of the other's.
+func TestTheHeadlineHasOnlyWhatWasMeasured(t *testing.T) {
+	row := func(target, op string, rate float64) result.Row {
+		return result.Row{Target: target, Workload: "w", Node: "n", N: 1, Operations: []string{op}, Metrics: map[string]result.Estimate{op + ".iops": {N: 1, Median: rate}}}
+	}
+	s := result.Summary{Rows: []result.Row{row("a", "read", 56_800), row("b", "write", 25_400), row("c", "read", 50_000)}}
+	if got := Headline(s); got != "w: read 50.0k–56.8k IOPS; write 25.4k IOPS" {
+		t.Error(got)
+	}
+}

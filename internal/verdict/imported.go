@@ -19,6 +19,8 @@ type Printed struct {
 	WrittenBytes float64
 	// ReadsBack reports that it reads what it has written itself, through the page cache.
 	ReadsBack bool
+	// Direct reports that it goes past the page cache, but for what stdio does.
+	Direct bool
 	// Unsynced reports that its clock stops before the data is on the disk. MayBeUnsynced
 	// reports that nothing tells whether it does.
 	Unsynced, MayBeUnsynced bool
@@ -64,6 +66,17 @@ func (f *Facts) highestCell(op string) float64 {
 	return highest
 }
 
+// stdio are operations of iozone that have the page cache in their way, whatever it is told.
+var stdio = []string{"fread", "freread", "fwrite", "frewrite"}
+
+// cached returns those operations that went through the page cache.
+func (p *Printed) cached(ops []string) []string {
+	if !p.Direct {
+		return ops
+	}
+	return slices.DeleteFunc(slices.Clone(ops), func(op string) bool { return !slices.Contains(stdio, op) })
+}
+
 // leftInMemory: a tool's clock stopped while its data was in memory.
 func leftInMemory(f *Facts) []result.Verdict {
 	p := &f.Printed
@@ -77,7 +90,7 @@ func leftInMemory(f *Facts) []result.Verdict {
 		ops = append(ops, "transactions")
 	}
 	var out []result.Verdict
-	for _, op := range ops {
+	for _, op := range p.cached(ops) {
 		out = append(out, result.Verdict{
 			Name: FromMemory, Effect: result.Qualifies, Operation: op, Settle: "Sync what was written before the clock stops: -e of iozone, end_fsync=1 of fio.",
 			Sentence: "The writes were not synced, so that part of the data, or all of it, was still in memory when the clock stopped.",
@@ -94,6 +107,7 @@ func readBack(f *Facts) []result.Verdict {
 		return nil
 	}
 	reads := f.reading()
+	reads.operations = p.cached(reads.operations)
 	proof := evidence(
 		number{"files.bytes", result.Bytes, p.FileBytes}, number{"written.bytes", result.Bytes, p.WrittenBytes}, number{"memory.bytes", result.Bytes, p.MemoryBytes},
 	)

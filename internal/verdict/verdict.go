@@ -214,12 +214,12 @@ func (f *Facts) onlyReads() bool {
 }
 
 func isRead(op string) bool {
-	return op == "read" || op == "seek" || op == "reread" || op == "freread" || op == "fread" || strings.HasPrefix(op, "read.") || strings.HasSuffix(op, ".read")
+	return op == "read" || op == "seek" || op == "reread" || op == "freread" || op == "fread" || op == "pread" || strings.HasPrefix(op, "read.") || strings.HasSuffix(op, ".read")
 }
 
 func isWrite(op string) bool {
 	switch op {
-	case "write", "rewrite", "append", "create", "fwrite", "frewrite":
+	case "write", "rewrite", "append", "create", "fwrite", "frewrite", "pwrite", "mixed": // of iozone's mixed, every other thread writes
 		return true
 	case "write.durable": // its clock stops when the data is on the disk
 		return false

@@ -33,7 +33,8 @@ type Table struct {
 	Settings map[string]string
 	// LargestFile in bytes; 0: unknown.
 	LargestFile uint64
-	// Direct reports O_DIRECT, and Unsynced that writes were not flushed.
+	// Direct reports O_DIRECT, which tests with stdio (fwrite, fread) never have, and Unsynced that
+	// writes were not flushed.
 	Direct, Unsynced bool
 	// Measurement of the run: metrics, operations and notes.
 	Measurement result.Measurement
@@ -122,8 +123,10 @@ func (r *run) measured() bool {
 }
 
 func (r *run) table() Table {
-	t := Table{Title: r.title, Section: r.section, Command: r.command, Typed: r.typed, Program: strings.TrimSpace("iozone " + r.version), Direct: r.direct}
-	t.Settings = map[string]string{"program": t.Program, "command": r.command}
+	called := optionsOf(r.command)
+	direct, flush := r.direct || called["I"], r.flush || called["e"] || called["o"] || called["G"]
+	t := Table{Title: r.title, Section: r.section, Command: clip(r.command), Typed: r.typed, Program: strings.TrimSpace("iozone " + r.version)}
+	t.Settings = map[string]string{"program": t.Program, "command": r.command, "said": fmt.Sprintf("direct=%t flush=%t", r.direct, r.flush)}
 	if r.throughput != nil && len(r.throughput.metrics) > 0 {
 		r.throughput.put(&t)
 	} else {
@@ -136,14 +139,37 @@ func (r *run) table() Table {
 	if r.command == "" {
 		return t // who says nothing of options may have used them
 	}
-	t.Measurement.DirectIO = &result.DirectIO{Effective: result.Buffered, Evidence: "iozone says nothing of O_DIRECT"}
-	if r.direct {
+	t.Direct, t.Unsynced = direct, !flush
+	switch {
+	case r.direct:
 		t.Measurement.DirectIO = &result.DirectIO{Requested: true, Effective: result.DirectUnknown, Evidence: "iozone says that it used O_DIRECT"}
-	} else if !r.flush {
-		t.Unsynced = true
+	case direct:
+		t.Measurement.DirectIO = &result.DirectIO{Requested: true, Effective: result.DirectUnknown, Evidence: "iozone was called with -I"}
+	default:
+		t.Measurement.DirectIO = &result.DirectIO{Effective: result.Buffered, Evidence: "iozone says nothing of O_DIRECT"}
+	}
+	if t.Unsynced && !direct {
 		t.Measurement.Notes = append(t.Measurement.Notes, noFlush)
 	}
 	return t
+}
+
+// withValue are the options of iozone that a value follows, in the same word or in the next.
+const withValue = "+bdfFgHiJjklLnPqrsStuUVXyY"
+
+// optionsOf returns the options of a command line that have no value. Several may be in one word (-ceI).
+func optionsOf(command string) map[string]bool {
+	out := map[string]bool{}
+	for word := range strings.FieldsSeq(command) {
+		letters, ok := strings.CutPrefix(word, "-")
+		for _, letter := range letters {
+			if !ok || strings.ContainsRune(withValue, letter) {
+				break
+			}
+			out[string(letter)] = true
+		}
+	}
+	return out
 }
 
 // noFlush is what a reader of writes must know.
@@ -251,7 +277,7 @@ func (p *parser) option(i int, line string) error {
 		if r.command != "" {
 			r = p.begin()
 		}
-		r.command = clip(strings.TrimSpace(command))
+		r.command = strings.TrimSpace(command)
 	}
 	if m := revision.FindStringSubmatch(line); m != nil {
 		p.preparing(i).version = m[1]
