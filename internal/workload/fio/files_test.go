@@ -140,3 +140,49 @@ func TestAFileHasOneStateWhateverTheJobs(t *testing.T) {
 		t.Errorf("%d files were fresh and %d laid out: the jobs are not various enough", fresh, laid)
 	}
 }
+
+// withChanges returns the jobs of a job file, and what is changed of it.
+func withChanges(t *testing.T, text string) ([]job, string) {
+	t.Helper()
+	jobs, changes, err := resolveChanged(config{JobFile: text, Prefill: prefillAuto}, trial.Filesystem, "w")
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return jobs, strings.Join(changes, "\n")
+}
+
+// Also one whose size is given by filesize. It is said once where a size comes from.
+func TestAJobThatSharesAFileHasItsSize(t *testing.T) {
+	for text, want := range map[string]string{
+		"[w]\nfilesize=128m\nrw=write\nfilename=f\n[r]\nstonewall\nrw=randread\nfilename=f":            "134217728",
+		"[w]\nfilesize=8m\nrw=write\nfilename=f:g\n[r]\nstonewall\nrw=randread\nfilename=f:g":          "16777216",
+		"[w]\nsize=4m\nrw=write\nfilename=f\n[r]\nstonewall\nrw=randread\nfilename=f":                  "4194304",
+		"[w]\nfilesize=4m-8m\nrw=write\nfilename=f\n[r]\nstonewall\nrw=randread\nfilename=f":           "",
+		"[w]\nsize=4m\nrw=write\nfilename=f\n[r]\nstonewall\nrw=randread\nfilename=another-of-its-own": "",
+	} {
+		jobs, changes := withChanges(t, text)
+		if got := jobs[1].options["size"]; got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+		if strings.Contains(changes, "job r has no size") != (want == "") || strings.Contains(changes, "job r has the size of its file") != (want != "") {
+			t.Errorf("%s: it says:\n%s", text, changes)
+		}
+	}
+}
+
+// Clones share a file only if their names of it are equal.
+func TestClonesShareFilesOnlyByEqualNames(t *testing.T) {
+	for format, shared := range map[string]bool{
+		"file$jobnum": false, "file$jobnum.$filenum": false, "$jobname.$filenum": true, "$jobname": true,
+	} {
+		for _, files := range []string{"1", "4"} {
+			jobs, changes := withChanges(t, "[a]\nrw=randread\nsize=8m\nnumjobs=3\nnrfiles="+files+"\nfilename_format="+format)
+			if jobs[0].has("filename") != shared || shared != strings.Contains(changes, "all clones") {
+				t.Errorf("%s, %s files: %q:\n%s", format, files, jobs[0].options["filename"], changes)
+			}
+			if one := !strings.Contains(format, "$filenum"); one && jobs[0].files() != 1 {
+				t.Errorf("%s, %s files: %d", format, files, jobs[0].files())
+			}
+		}
+	}
+}

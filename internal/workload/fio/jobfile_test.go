@@ -258,6 +258,10 @@ func TestRefusalsSayWhereAndWhatToDo(t *testing.T) {
 			config: config{Parameters: map[string]string{"rw": "read", "runtime": "30sec"}},
 			want:   trial.Failure{Field: "fio.parameters.runtime", Message: `runtime: "30sec" has an unknown unit of time, which fio would take for microseconds`, Remedy: "use: time in seconds, or with a unit: us, ms, s, m, h, d"},
 		},
+		"a time that fio would cut": {
+			config: config{Parameters: map[string]string{"rw": "read", "runtime": "2.5"}},
+			want:   trial.Failure{Field: "fio.parameters.runtime", Message: `runtime: "2.5" is not a whole number with a unit: fio would drop what follows the first number`, Remedy: "use: time in seconds, or with a unit: us, ms, s, m, h, d"},
+		},
 		"a variable without a value": {
 			config: config{JobFile: "[a]\nsize=${SIZE}"},
 			want:   trial.Failure{Field: "fio.jobFile", Message: "line 2: size: the variable SIZE has no value", Remedy: "set the variable in fio.variables, or write the value"},

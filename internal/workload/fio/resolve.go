@@ -110,8 +110,7 @@ func (r *reader) complete(j *job) {
 	if j.duration("runtime") == 0 {
 		delete(j.options, "runtime") // fio takes 0 for no limit
 	}
-	ours := r.config.Preset == "" && len(r.config.Parameters) == 0
-	if before := j.on("time_based"); j.implyTimeBased() && !before && ours {
+	if before := j.on("time_based"); j.implyTimeBased() && !before && r.written() {
 		r.change(j.at["runtime"], "job %s runs for all of its runtime (time_based=1); fio would end it when size is done: set time_based=0 for that", j.name)
 	}
 	if j.on("time_based") && !j.has("runtime") {
@@ -144,12 +143,13 @@ func (r *reader) complete(j *job) {
 		}
 		r.change(j.at[name], "%s=%s%% of job %s is left out: a file has no size before it is written", name, percent, j.name)
 	}
-	if !j.sized() && ours {
-		r.change(j.place, "job %s has no size: one is chosen for its files", j.name)
-	}
 }
 
-// sizeShared gives jobs without a size that of the files that they share with others.
+// written reports whether the user has written the jobs, so that what is changed is said.
+func (r *reader) written() bool { return r.config.Preset == "" && len(r.config.Parameters) == 0 }
+
+// sizeShared gives jobs without a size that of the files that they share with others, and says for which
+// one will be chosen.
 func (r *reader) sizeShared() {
 	if r.mode == trial.Block {
 		return
@@ -157,10 +157,17 @@ func (r *reader) sizeShared() {
 	for i := range r.jobs {
 		j := &r.jobs[i]
 		for _, other := range r.jobs {
-			if !j.sized() && other.has("size") && j.has("filename") && other.options["filename"] == j.options["filename"] {
-				j.options["size"] = other.options["size"]
+			size := cmp.Or(other.options["size"], other.options["filesize"])
+			if !j.sized() && number(size) > 0 && j.has("filename") && other.options["filename"] == j.options["filename"] {
+				j.options["size"] = size
+				if other.options["size"] == "" && other.files() > 1 {
+					j.options["size"] = strconv.FormatUint(workload.Product(number(size), uint64(other.files())), 10)
+				}
 				r.change(j.place, "job %s has the size of its file, which job %s gives", j.name, other.name)
 			}
+		}
+		if !j.sized() && r.written() {
+			r.change(j.place, "job %s has no size: one is chosen for its files", j.name)
 		}
 	}
 }

@@ -103,7 +103,11 @@ func (r *reader) format(j *job, f *fileNamer) {
 		return
 	}
 	ofClone := strings.Contains(o.value, "$jobnum") || strings.Contains(o.value, "$clientuid") && j.clones() == 1
-	if ofClone && (strings.Contains(o.value, "$filenum") || j.files() == 1) {
+	if ofClone {
+		if !strings.Contains(o.value, "$filenum") && j.files() > 1 {
+			delete(j.options, "nrfiles")
+			r.change(j.at["nrfiles"], "nrfiles of job %s is left out: %s has one name for all files of a clone, so that each clone has one file", j.name, written(o))
+		}
 		r.change(o.place, "%s is left out: fio's own names, %s.0.0 and so on", written(o), j.name)
 		return
 	}
