@@ -71,7 +71,7 @@ func blockTunables() []Tunable {
 	}
 	for i := range out {
 		if out[i].Name != "block.device.queue_depth" {
-			out[i].Restoring = "The kernel resets other settings of the queue when this one is written; they are restored with it."
+			out[i].Restoring = "The kernel resets other settings of the queue, and of its scheduler, when this one is written; they are restored with it."
 		}
 	}
 	return out
