@@ -282,8 +282,9 @@ func (r *restoration) aim(ctx context.Context) {
 		if c.Seen == nil {
 			foreign = !r.knob.Resets(k)
 		}
-		// Whoever set the knob itself back had the kernel reset what goes with it.
-		foreign = foreign && !(r.right() && r.knob.Resets(k))
+		if r.right() && r.knob.Resets(k) {
+			foreign = false // whoever set the knob itself back had the kernel reset what goes with it
+		}
 		if err == nil && foreign && !k.Same(present, c.Old) {
 			r.note("%s keeps %s, which somebody else set", k, present)
 			c.Target = &present

@@ -161,7 +161,7 @@ func (r *reader) sizeShared() {
 			if !j.sized() && number(size) > 0 && j.has("filename") && other.options["filename"] == j.options["filename"] {
 				j.options["size"] = size
 				if other.options["size"] == "" && other.files() > 1 {
-					j.options["size"] = strconv.FormatUint(workload.Product(number(size), uint64(other.files())), 10)
+					j.options["size"] = strconv.FormatUint(workload.Product(number(size), other.files()), 10)
 				}
 				r.change(j.place, "job %s has the size of its file, which job %s gives", j.name, other.name)
 			}
