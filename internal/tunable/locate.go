@@ -192,7 +192,7 @@ func (d DeviceID) sameObject(now DeviceID) bool {
 	}
 }
 
-var errOtherDevice = errors.New("it was attached again, or another disk now has its name")
+var errOtherDevice = errors.New("since the benchmark looked for its disks, it was attached again, or another disk took its name; run the benchmark again")
 
 // sameDevice fails if the kernel's object that the knob's device was has gone, although its name may be
 // there: settings of another would be changed, and nobody would find them to put them back.

@@ -219,7 +219,7 @@ func isRead(op string) bool {
 
 func isWrite(op string) bool {
 	switch op {
-	case "write", "rewrite", "append", "create", "fwrite", "frewrite", "pwrite", "mixed": // of iozone's mixed, every other thread writes
+	case "write", "rewrite", "append", "create", "fwrite", "frewrite", "pwrite", "mixed": // of iozone's mixed, a part is writes
 		return true
 	case "write.durable": // its clock stops when the data is on the disk
 		return false

@@ -73,7 +73,6 @@ func compared(t *testing.T, kind string, b *v1alpha1.StorageBenchmark, want stri
 }
 
 func TestEqualVariantsDoNotDiffer(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	for i := range times(t) {
 		b := l.run(fmt.Sprintf("equal-variants-%d", i), v1alpha1.StorageBenchmarkSpec{
@@ -87,7 +86,6 @@ func TestEqualVariantsDoNotDiffer(t *testing.T) {
 
 // Without read-ahead, a sequential reader waits for each of its small blocks.
 func TestATunableThatMattersIsFound(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	readAhead := func(name, kibibytes string) v1alpha1.Variant {
 		return v1alpha1.Variant{Name: name, Tunables: []v1alpha1.Tunable{{Name: "block.queue.read_ahead_kb", Value: v1alpha1.Text(kibibytes)}}}
@@ -138,7 +136,6 @@ func TestAClassThatIsSlowerByAFifthIsFound(t *testing.T) {
 
 // The rule for stopping and the fixed plan measure the same claim, one after the other.
 func TestFivePercentTakesLessThanHalfOfAFixedPlan(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	claim := &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: "data"},

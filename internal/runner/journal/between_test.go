@@ -60,7 +60,7 @@ func TestADiskThatWasAttachedAnewSinceThePlanIsNotWritten(t *testing.T) {
 			kernel.Detach("sda")
 			kernel.Attach("sda", "8:0", wwid)
 			j := journalOf(t, kernel.Host(), disk, "")
-			if _, err := j.Apply(t.Context(), owner, assignments); err == nil || !strings.Contains(err.Error(), "attached again, or another disk now has its name") {
+			if _, err := j.Apply(t.Context(), owner, assignments); err == nil || !strings.Contains(err.Error(), "it was attached again, or another disk took its name; run the benchmark again") {
 				t.Errorf("%s, %s: %v", setting, wwid, err)
 			}
 			putBackBy(t, j, disk)

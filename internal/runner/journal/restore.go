@@ -198,7 +198,7 @@ func (r *restoration) putBack(ctx context.Context) Item {
 		j.hook(BeforeRestore)
 		r.mark()
 		j.hook(AfterMark)
-		if late || !r.right() { // ZFS makes changes one after the other, so that this one is the last
+		if late || !r.right() { // written after ours, which may be waiting for its pool
 			r.touched = true
 			if err := j.host.Write(ctx, r.knob, r.entry.Old); err != nil {
 				if item, done := r.handOver(err); done {

@@ -260,7 +260,7 @@ func TestRefusalsSayWhereAndWhatToDo(t *testing.T) {
 		},
 		"a time that fio would cut": {
 			config: config{Parameters: map[string]string{"rw": "read", "runtime": "2.5"}},
-			want:   trial.Failure{Field: "fio.parameters.runtime", Message: `runtime: "2.5" is not a whole number with a unit: fio would drop what follows the first number`, Remedy: "use: time in seconds, or with a unit: us, ms, s, m, h, d"},
+			want:   trial.Failure{Field: "fio.parameters.runtime", Message: `runtime: "2.5" is not one whole number with a unit: fio would use only the digits before ".5"`, Remedy: "use: time in seconds, or with a unit: us, ms, s, m, h, d"},
 		},
 		"a variable without a value": {
 			config: config{JobFile: "[a]\nsize=${SIZE}"},

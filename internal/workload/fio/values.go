@@ -289,7 +289,7 @@ func parseTime(v string, unit time.Duration) (time.Duration, error) {
 		var known bool
 		if unit, known = units[strings.ToLower(v[end:])]; !known {
 			if strings.ContainsAny(v[end:], ".,+-*/") {
-				return 0, fmt.Errorf("%q is not a whole number with a unit: fio would drop what follows the first number", clip(v))
+				return 0, fmt.Errorf("%q is not one whole number with a unit: fio would use only the digits before %q", clip(v), clip(v[end:]))
 			}
 			return 0, fmt.Errorf("%q has an unknown unit of time, which fio would take for microseconds", clip(v))
 		}
