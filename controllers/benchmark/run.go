@@ -60,8 +60,8 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, s *scene) error {
 	if current := s.world.Current(); current != nil && current.PodRunning && current.Name == d.Current {
 		r.Workers.Runs(p.StorageBenchmark, current.Name)
 		r.memory.cleared(p.UID)
-		if n, ok := r.Results.CountStored(ctx, s.store, p.StorageBenchmark, current.Name); ok {
-			status.SetStored(p.Status.Run, n)
+		if n, ok := r.Results.CountStored(ctx, s.store, p.StorageBenchmark, current.Name, p.Status.Run.Current.TrialsStored); ok {
+			status.SetStored(p.Status.Run, min(n, int32(len(s.plan.Trials))))
 		}
 	}
 	for _, a := range d.Actions {

@@ -239,7 +239,15 @@ func (c *planCache) add(digest string, p Plan) {
 // counts remembers when a worker's stored trials were last counted.
 type counts struct {
 	mu sync.Mutex
-	at map[string]time.Time
+	of map[string]count
+}
+
+type count struct {
+	at time.Time
+	// first is set until the store has answered once.
+	first bool
+	// lost is how many documents the operator before this one had in its memory.
+	lost int
 }
 
 // countEvery is how often the store is asked how far a worker is.
@@ -248,19 +256,35 @@ const countEvery = 8 * time.Second
 func (c *counts) due(key string, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if last, ok := c.at[key]; ok && now.Sub(last) < countEvery {
+	last, ok := c.of[key]
+	if ok && now.Sub(last.at) < countEvery {
 		return false
 	}
-	if c.at == nil || len(c.at) > 10000 {
-		c.at = map[string]time.Time{}
+	if c.of == nil || len(c.of) > 10000 {
+		c.of = map[string]count{}
 	}
-	c.at[key] = now
+	last.at, last.first = now, !ok || last.first
+	c.of[key] = last
 	return true
 }
 
-// CountStored counts the trials that a running worker has stored. It is for people to look
-// at: an error is logged, and there is no count.
-func (r *Results) CountStored(ctx context.Context, rs *v1alpha1.ResultStore, b *v1alpha1.StorageBenchmark, worker string) (n int32, ok bool) {
+// counted returns how many trials are stored, of which found are there. known is how many the status
+// says: what the first answer lacks of them is lost, but was measured.
+func (c *counts) counted(key string, found, known int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	of := c.of[key]
+	if of.first {
+		of.first, of.lost = false, max(0, known-found)
+		c.of[key] = of
+	}
+	return found + of.lost
+}
+
+// CountStored counts the trials that a running worker has stored; known is how many the status says.
+// The operator's own store has documents of trials in memory only: after a restart it counts on from
+// there. It is for people to look at: an error is logged, and there is no count.
+func (r *Results) CountStored(ctx context.Context, rs *v1alpha1.ResultStore, b *v1alpha1.StorageBenchmark, worker string, known int32) (n int32, ok bool) {
 	prefix := Keys(b).Trials(worker)
 	if !r.counts.due(prefix, r.Clock.Now()) {
 		return 0, false
@@ -271,7 +295,11 @@ func (r *Results) CountStored(ctx context.Context, rs *v1alpha1.ResultStore, b *
 	if err == nil {
 		var keys []string
 		if keys, err = bucket.List(ctx, prefix); err == nil {
-			return int32(min(len(keys), 1<<20)), true
+			n := min(len(keys), 1<<20)
+			if stores.IsInternal(rs) {
+				n = r.counts.counted(prefix, n, int(known))
+			}
+			return int32(n), true
 		}
 	}
 	ctrl.LoggerFrom(ctx).Info("cannot count the stored trials", "worker", worker, "error", err.Error())

@@ -251,8 +251,26 @@ func TestTheStoreIsAskedNowAndThenHowFarAWorkerIs(t *testing.T) {
 	for i := range 30_000 {
 		c.due(fmt.Sprint(i), noon)
 	}
-	if len(c.at) > 10_001 {
-		t.Errorf("%d are remembered", len(c.at))
+	if len(c.of) > 10_001 {
+		t.Errorf("%d are remembered", len(c.of))
+	}
+}
+
+func TestAnOperatorCountsOnWhereTheOneBeforeItWas(t *testing.T) {
+	c, at := &counts{}, time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	// Seven documents went with the memory of the operator before; the worker goes on storing.
+	for _, step := range []struct{ found, known, want int }{{0, 7, 7}, {1, 7, 8}, {6, 8, 13}} {
+		at = at.Add(countEvery)
+		c.due("t.n1", at)
+		if got := c.counted("t.n1", step.found, step.known); got != step.want {
+			t.Errorf("%d found, %d known: got %d, want %d", step.found, step.known, got, step.want)
+		}
+	}
+	for _, step := range []struct{ found, known, want int }{{3, 2, 3}, {4, 3, 4}} {
+		c.due("t.n2", at)
+		if got := c.counted("t.n2", step.found, step.known); got != step.want {
+			t.Errorf("nothing was lost, %d found: got %d", step.found, got)
+		}
 	}
 }
 
