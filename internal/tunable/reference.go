@@ -38,7 +38,8 @@ run it any number of times. No benchmark with tunables starts on a node whose jo
   ` + "`storagebench restore --forget`" + `. One gap remains: a change that somebody makes between the write of
   a value and the record of its effect looks like the kernel's own.
 - **After a reboot** a setting that the kernel forgets has its boot value again, and keeps it. A
-  setting that survives a reboot is restored.
+  setting that survives a reboot is restored; none is set on a node whose journal is in memory (tmpfs),
+  which a power cut would take along.
 - **A disk** is recognised by the kernel's own object (its directory in sysfs) until the node
   reboots, and by its WWID, serial number or backing file afterwards, never by its name. If the disk
   is gone, so are its settings. If the drive itself may keep a setting (its cache), the setting stays

@@ -33,6 +33,9 @@ func (j *Journal) Apply(ctx context.Context, owner Owner, assignments []tunable.
 	if err := tunable.CheckAssignments(assignments); err != nil {
 		return nil, err
 	}
+	if err := j.outlasts(assignments); err != nil {
+		return nil, err
+	}
 	var changes []Change
 	for _, a := range assignments {
 		err := ctx.Err()
@@ -56,6 +59,27 @@ func (j *Journal) Apply(ctx context.Context, owner Owner, assignments []tunable.
 		}
 	}
 	return changes, nil
+}
+
+// outlasts refuses a setting that can survive a reboot if the journal does not: nobody would know
+// the old value.
+func (j *Journal) outlasts(assignments []tunable.Assignment) error {
+	for _, a := range assignments {
+		if a.Knob.Survives() == tunable.Never {
+			continue
+		}
+		switch system, err := j.store.forgets(); {
+		case err != nil:
+			return unusable(j.dir, err)
+		case system != "":
+			return &trial.Failure{
+				Class: reason.TunableNotApplied, Field: a.Field,
+				Message: fmt.Sprintf("%s can keep its value over a reboot, and the journal with the old one would be lost: %s is in memory (%s)", a.Knob, j.dir, system),
+				Remedy:  "have " + j.dir + " on a disk of the node, or leave this tunable out",
+			}
+		}
+	}
+	return nil
 }
 
 func (j *Journal) applyOne(ctx context.Context, owner Owner, a tunable.Assignment) (Change, error) {

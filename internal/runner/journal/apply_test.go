@@ -61,6 +61,32 @@ func TestAValueIsInTheJournalBeforeItIsWritten(t *testing.T) {
 	}
 }
 
+// A power cut would take the old value with it, and leave the new one.
+func TestWhatSurvivesARebootIsNotSetIfTheJournalDoesNot(t *testing.T) {
+	for setting, refused := range map[string]bool{"zfs.dataset.sync=disabled": true, "scsi.disk.cache_type=write through": true, "block.queue.nr_requests=64": false, "vm.dirty_bytes=65536": false} {
+		kernel := machine()
+		before := snapshot(kernel)
+		j, err := open(Options{Dir: "/journal", Host: kernel.Host()}, &memory{lost: "tmpfs"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wanted := plan(t, kernel, "sda", "vm.dirty_expire_centisecs=100", setting)
+		for i := range wanted {
+			wanted[i].Field = "the field of " + wanted[i].Knob.Tunable
+		}
+		_, err = j.Apply(t.Context(), owner, wanted)
+		f, isFailure := errors.AsType[*trial.Failure](err)
+		switch {
+		case !refused && err != nil:
+			t.Errorf("%s: %v", setting, err)
+		case refused && (!isFailure || f.Class != reason.TunableNotApplied || !strings.HasPrefix(setting, strings.TrimPrefix(f.Field, "the field of ")) || !strings.Contains(f.Message, "/journal is in memory (tmpfs)")):
+			t.Errorf("%s: %v", setting, err)
+		case refused && snapshot(kernel) != before:
+			t.Errorf("%s: something was set before it was refused", setting)
+		}
+	}
+}
+
 func TestWhatIsAppliedIsReportedAndPutBack(t *testing.T) {
 	kernel := machine()
 	kernel.Set(queue+"nr_requests", "64") // which a scheduler forgets, and another one does not bring back

@@ -30,6 +30,9 @@ type store interface {
 	// replace replaces the content atomically and durably; nil removes the
 	// journal.
 	replace(b []byte) error
+	// forgets returns the type of the file system that loses the journal with a reboot; "" if it
+	// keeps it, as far as one can see.
+	forgets() (string, error)
 	close() error
 }
 
@@ -129,6 +132,22 @@ func (d *directory) writeSynced(name string, b []byte) error {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
+}
+
+// forgets knows file systems in memory. An overlay's upper directory may be in memory, too, but
+// is mostly out of sight.
+func (d *directory) forgets() (string, error) {
+	var stat unix.Statfs_t
+	if err := unix.Fstatfs(int(d.dir.Fd()), &stat); err != nil {
+		return "", &os.PathError{Op: "statfs", Path: d.dir.Name(), Err: err}
+	}
+	switch uint32(stat.Type) {
+	case unix.TMPFS_MAGIC:
+		return "tmpfs", nil
+	case unix.RAMFS_MAGIC:
+		return "ramfs", nil
+	}
+	return "", nil
 }
 
 // close releases the journal's lock.

@@ -23,7 +23,29 @@ func opened(t *testing.T, dir string, kernel *tunabletest.Kernel) *Journal {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = j.Close() })
+	j.store = onDisk{j.store} // also where /tmp is in memory
 	return j
+}
+
+// onDisk is a store that keeps its journal over a reboot.
+type onDisk struct{ store }
+
+func (onDisk) forgets() (string, error) { return "", nil }
+
+func TestAFileSystemInMemoryForgets(t *testing.T) {
+	dir, err := os.MkdirTemp("/dev/shm", "journal-") // which is a tmpfs on every Linux
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	j, err := Open(Options{Dir: dir, Host: tunabletest.New().Host()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = j.Close() }()
+	if system, err := j.store.forgets(); system != "tmpfs" || err != nil {
+		t.Errorf("got %q, %v", system, err)
+	}
 }
 
 var owner = Owner{Namespace: "lab", Name: "flush", Run: "r1", Worker: "fast.node-a"}

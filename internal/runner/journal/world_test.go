@@ -18,10 +18,13 @@ import (
 type memory struct {
 	file []byte
 	full bool
+	// lost is what the file system is if a reboot loses it.
+	lost string
 }
 
-func (m *memory) load() ([]byte, error) { return m.file, nil }
-func (m *memory) close() error          { return nil }
+func (m *memory) load() ([]byte, error)    { return m.file, nil }
+func (m *memory) forgets() (string, error) { return m.lost, nil }
+func (m *memory) close() error             { return nil }
 func (m *memory) replace(b []byte) error {
 	if m.full && b != nil {
 		return errors.New("no space left on device")
