@@ -133,8 +133,11 @@ func usage(err error) error {
 	return &trial.Failure{Class: reason.InvalidSpec, Message: err.Error(), Remedy: "see --help", Err: err}
 }
 
-// noArguments refuses every argument that is not a flag.
+// noArguments refuses every argument that is not a flag, and says how a command takes its file.
 func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 && cmd.Flags().Lookup("file") != nil {
+		return badInput(args[0], cmd.Name()+" takes its file with -f", "write: storagebench "+cmd.Name()+" -f "+args[0])
+	}
 	return arguments(0, "only flags")(cmd, args)
 }
 

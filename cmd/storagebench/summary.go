@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -21,6 +22,9 @@ func readDocument(path string, stdin io.Reader) ([]byte, string, error) {
 		return document, "stdin", err
 	}
 	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, path, badInput(path, "there is no such file or directory", "check the path, or name a run of the cluster as NAMESPACE/NAME")
+	}
 	if err != nil {
 		return nil, path, usage(err)
 	}

@@ -46,9 +46,9 @@ func everyMinute(namespace, device string) *v1alpha1.StorageBenchmarkSchedule {
 		Workloads: []v1alpha1.Workload{{Name: "write", Fio: &v1alpha1.FioWorkload{
 			Prefill: v1alpha1.FioPrefillNever,
 			Parameters: v1alpha1.Texts(map[string]string{
-				"rw": "write", "bs": "512k", "ioengine": "psync", "direct": "1", "size": "32MiB", "runtime": "1s", "time_based": "1",
+				"rw": "write", "bs": "2m", "ioengine": "psync", "direct": "1", "size": "32MiB", "runtime": "1s", "time_based": "1",
 				// What a disk that others use varies by is a tenth of its rate, but little of a rate with pauses; what
-				// the setting adds to each write stays most of it.
+				// the setting adds to each write, which it makes 512 requests of, stays most of it.
 				"thinktime": "1000",
 			}),
 		}}},
