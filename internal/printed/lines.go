@@ -19,7 +19,7 @@ var (
 	// tables are lines of reports, which stand behind a # only if it is a comment.
 	tables = regexp.MustCompile(`/sec|-Per Ch|Sequential (?:Output|Create)|reclen|(?:\s+[\d.+]+[kmg]?){5}|^(?:Time|Files|Data):$|[\d.]+ (?:files \(|read \(|created|appended|deleted|seconds|\w+bytes )|^Latency\s|throughput for`)
 	// stressed are numbers that somebody has made bold in a table.
-	stressed = regexp.MustCompile(`\*\*([\d.]{1,20}[kmg]?)\*\*`)
+	stressed = regexp.MustCompile(`\*\*( *(?:[\d.]{1,20}(?:[kmg]|us|ms|s)?|\+{3,5}) *)\*\*`)
 	// bars stand between the cells of a table.
 	bars = regexp.MustCompile(`[|│┃║]`)
 )

@@ -116,8 +116,11 @@ func checked(text string) (string, bool) {
 	return text, true
 }
 
+// unstressed removes what makes words of a title bold, or code.
+var unstressed = strings.NewReplacer("`", "", "**", "")
+
 func trimmed(s string) string {
-	s = strings.TrimSpace(strings.Trim(strings.TrimSpace(strings.ReplaceAll(s, "`", "")), ":：*_#="))
+	s = strings.TrimSpace(strings.Trim(strings.TrimSpace(unstressed.Replace(s)), ":：*_#="))
 	const most = 80
 	if len(s) > most {
 		return strings.ToValidUTF8(s[:most], "") + "…"

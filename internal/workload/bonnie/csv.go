@@ -3,7 +3,9 @@ package bonnie
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -35,12 +37,67 @@ var (
 	format196 = regexp.MustCompile(`^1\.9[3-7][a-z]?$`)
 )
 
+// spans are what people put between marks in a sentence.
+var spans = regexp.MustCompile("`([^`]{20,})`|\"([^\"]{20,})\"|'([^']{20,})'")
+
+// csv reads a line of CSV, or one that stands between marks in a sentence. Nil without an error:
+// there is none.
+func (p *parser) csv(line string) (*entry, error) {
+	if m := spans.FindStringSubmatch(line); m != nil {
+		if quoted := strings.TrimSpace(m[1] + m[2] + m[3]); quoted != bareCSV(line) {
+			if e, err := readCSV(quoted); e != nil || err != nil {
+				if e != nil {
+					e.quoted = true
+				}
+				return e, err
+			}
+			return nil, nil
+		}
+	}
+	line = bareCSV(line)
+	if begins103.MatchString(line) && partOfCSV(line) && !p.begun(line) {
+		return nil, errCSV
+	}
+	return readCSV(line)
+}
+
+var errCSV = errors.New("a CSV line of bonnie++ is incomplete: provide it whole, in one line")
+
+// begun reports whether a line of CSV that was cut begins one that the table above tells: the
+// same machine, and nothing that the table does not have.
+func (p *parser) begun(line string) bool {
+	fields := strings.Split(line, ",")
+	if len(p.entries) == 0 || !p.entries[len(p.entries)-1].text {
+		return false
+	}
+	fields = append(fields[:len(fields)-1], make([]string, layout103.fields-len(fields)+1)...) // the last one may be cut
+	e, err := readCSV(strings.Join(fields, ","))
+	return err == nil && e != nil && p.entries[len(p.entries)-1].repeatedBy(e)
+}
+
+// echoed is the end of a line whose command prints the line of CSV below, which a mail has wrapped.
+var echoed = regexp.MustCompile(`\b(?:echo|printf)$`)
+
+// said reports whether a line of CSV is one of those above, which somebody quotes in a sentence or
+// in a command.
+func (p *parser) said(e *entry, i int) bool {
+	if k := above(p.lines, i); !e.quoted && (k < 0 || !echoed.MatchString(strings.TrimSpace(p.lines[k]))) {
+		return false
+	}
+	return slices.ContainsFunc(p.entries, func(other *entry) bool {
+		if other.text {
+			return len(other.metrics) > 0 && other.repeatedBy(e)
+		}
+		return other.Machine == e.Machine && other.Size == e.Size && maps.Equal(other.metrics, e.metrics)
+	})
+}
+
 // readCSV reads a line of CSV. Nil without an error: it is another line.
 func readCSV(line string) (*entry, error) {
 	const fewest = 27
 	if strings.Count(line, ",") < fewest-1 {
 		if beginsCSV.MatchString(line) {
-			return nil, errors.New("a CSV line of bonnie++ is incomplete")
+			return nil, errCSV
 		}
 		return nil, nil
 	}

@@ -48,6 +48,8 @@ type entry struct {
 	text bool
 	// files reports that the tests on small files were read.
 	files bool
+	// quoted reports that it is a line of CSV within a sentence.
+	quoted bool
 }
 
 // parser goes through the lines of a text.
@@ -69,6 +71,8 @@ type parser struct {
 	last *entry
 	// cut reports that the last line of the text has no end.
 	cut bool
+	// head is the place, from 1, of a header's line whose last line has not come yet; 0: none.
+	head int
 }
 
 // Parse reads every run that a text reports, in its order: lines of bonnie++'s CSV
@@ -80,9 +84,12 @@ func Parse(text []byte) ([]Table, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("bonnie: a text of %d MiB is larger than %d MiB", len(text)>>20, maxText>>20)
 	}
-	p := &parser{lines: printed.Lines(text), cut: !printed.Ended(text)}
+	p := &parser{lines: unwrap(printed.Lines(text)), cut: !printed.Ended(text)}
 	for i := range p.lines {
 		if err := p.at(i); err != nil {
+			if errors.Is(err, errHeader) && p.head > 0 {
+				i = p.head - 1
+			}
 			return nil, fmt.Errorf("bonnie: line %d: %w", i+1, err)
 		}
 		if len(p.entries) > maxTables {
@@ -92,8 +99,8 @@ func Parse(text []byte) ([]Table, error) {
 	if p.header != nil && p.header.rows == 0 {
 		return nil, fmt.Errorf("bonnie: line %d: %w", len(p.lines), errNoRows)
 	}
-	if len(p.entries) == 0 && strings.Contains(string(text), "-Rewrite-") {
-		return nil, errors.New("bonnie: the last line of a table's header is missing, the one with K/sec and %CP")
+	if p.head > 0 {
+		return nil, fmt.Errorf("bonnie: line %d: %w", p.head, errHeader)
 	}
 	if len(p.entries) == 0 {
 		return nil, errors.New("bonnie: the text contains neither a table of bonnie nor a CSV line of bonnie++")
@@ -109,10 +116,12 @@ func Parse(text []byte) ([]Table, error) {
 }
 
 var (
-	errNoRows  = errors.New("a table begins here, but the lines below are no rows of it")
-	errCut     = errors.New("the text ends right behind a number, which may have been cut: end its last line with a line break if it is whole")
-	errWrapped = errors.New("this row goes on in the line below, and its columns are not clear: join the two lines")
-	errRow     = errors.New("this looks like a row of the table above, but its columns are not clear")
+	errHeader      = errors.New("a table's header is incomplete: its last line is missing, the one with K/sec and %CP, or the one above, with -Rewrite- or -Create-: add it, one line each")
+	errNoRows      = errors.New("a table begins here, but the lines below are no rows of it")
+	errCut         = errors.New("the text ends right behind a number, which may have been cut: end its last line with a line break if it is whole")
+	errWrapped     = errors.New("this row goes on in the line below, and its columns are not clear: join the two lines")
+	errBehindWords = errors.New("words stand before these latencies, as a log writes them: remove them from each line of the table")
+	errRow         = errors.New("this looks like a row of the table above, but its columns are not clear")
 )
 
 // at reads line i.
@@ -121,11 +130,14 @@ func (p *parser) at(i int) error {
 	if line == "" {
 		return nil
 	}
-	e, err := readCSV(strings.Trim(line, `"'`))
+	e, err := p.csv(line)
 	if err != nil {
 		return err
 	}
 	if e != nil {
+		if p.said(e, i) {
+			return nil
+		}
 		if p.cut && i == len(p.lines)-1 && line[len(line)-1] != 's' {
 			return errCut
 		}
@@ -134,9 +146,18 @@ func (p *parser) at(i int) error {
 		return nil
 	}
 	if h := newHeader(p.lines, i); h != nil {
+		p.head = 0
 		return p.begin(h)
 	}
-	if p.header == nil {
+	if headLine.MatchString(line) {
+		if p.head > 0 {
+			return errHeader
+		}
+		p.head = i + 1
+	} else if hasAllColumns(line) {
+		return errHeader
+	}
+	if p.header == nil || p.head > 0 {
 		return nil
 	}
 	ok, err := p.addRow(i)
@@ -152,9 +173,14 @@ func (p *parser) at(i int) error {
 		return errCut
 	case p.follows(i) && values(line) >= fewestValues:
 		return errRow
+	case behindWords.MatchString(line):
+		return errBehindWords
 	}
 	return nil
 }
+
+// headLine is the second line of a header, which tells what its columns are.
+var headLine = regexp.MustCompile(`-Block-+ +-Rewrite-|-Create-+ +-+Read-`)
 
 // begin takes a header.
 func (p *parser) begin(h *header) error {
@@ -176,6 +202,9 @@ func (p *parser) begin(h *header) error {
 // addRow reads line i as a row of the table that has begun.
 func (p *parser) addRow(i int) (bool, error) {
 	line, last, err := p.joined(i)
+	if latencyLabel.MatchString(line) {
+		line, last = p.joinedLatencies(i)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -218,6 +247,24 @@ func (p *parser) joined(i int) (string, int, error) {
 	p.lines[next] = ""
 	return both, next, nil
 }
+
+// latenciesAlone is a line that has latencies and nothing else.
+var latenciesAlone = regexp.MustCompile(`^\s*\d+(?:us|ms|s)(?:\s+\d+(?:us|ms|s))*\s*$`)
+
+// joinedLatencies is line i, which has latencies, with the rest that a mail has wrapped into the
+// line below, and the last line of them.
+func (p *parser) joinedLatencies(i int) (string, int) {
+	line, next := p.lines[i], below(p.lines, i)
+	if next == len(p.lines) || !latenciesAlone.MatchString(p.lines[next]) {
+		return line, i
+	}
+	line += " " + strings.TrimSpace(p.lines[next])
+	p.lines[next] = ""
+	return line, next
+}
+
+// behindWords are latencies whose line begins with something else.
+var behindWords = regexp.MustCompile(`\S\s+Latency(?:\s+\d+(?:us|ms|s)){2}`)
 
 // follows reports whether line i is directly below the last row.
 func (p *parser) follows(i int) bool {

@@ -51,9 +51,11 @@ var (
 	wrongRates = regexp.MustCompile(`^bonnie\+\+ (?:1\.98|2\.00)`)
 )
 
+// columnsOfATable are a rate and a share of CPU for each of six tests.
+const columnsOfATable = 12
+
 // newHeader reads the header whose last line is line i, or returns nil.
 func newHeader(lines []string, i int) *header {
-	const columnsOfATable = 12
 	found := columns.FindAllStringIndex(lines[i], -1)
 	second := above(lines, i)
 	if len(found) != columnsOfATable || second < 1 {
