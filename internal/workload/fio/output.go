@@ -95,9 +95,19 @@ func (l *latency) count(ios uint64) {
 		l.N = *l.Counted
 	case n > 0:
 		l.N = n
-	case l.Max > 0 || l.Mean > 0:
+	case l.Max > 0 || l.Mean > 0 || l.hasPercentiles():
 		l.N = ios
 	}
+}
+
+// hasPercentiles reports whether fio measured any: it prints zeros where it did not.
+func (l *latency) hasPercentiles() bool {
+	for _, v := range l.Percentiles {
+		if v > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // bins are fio's histogram: the middle of a bucket in nanoseconds, and its count.

@@ -83,7 +83,7 @@ func (f *foundDocument) reports(outline *printed.Outline) ([]Report, error) {
 
 // measurementOf folds the jobs that ran on one machine.
 func measurementOf(own []foreignJob, global map[string]any, messages string) (result.Measurement, error) {
-	jobs := jobsOf(own, global)
+	jobs, grouping := jobsOf(own, global), join(own, global)
 	m := result.Measurement{Stderr: messages}
 	var all []*jobOutput
 	byName := map[string][]*jobOutput{}
@@ -106,7 +106,7 @@ func measurementOf(own []foreignJob, global map[string]any, messages string) (re
 		return m, err
 	}
 	setDepths(jobs, m.Metrics)
-	m.Notes = slices.Concat(m.Notes, notes(jobs, all, m.Metrics), foreignNotes(jobs, m, lost), failedIOs(own, m.Metrics))
+	m.Notes = slices.Concat(m.Notes, notes(jobs, all, m.Metrics), foreignNotes(jobs, m, lost), failedIOs(own, m.Metrics), grouping, contradictions(own))
 	m.Input, m.DirectIO = inputOf(jobs), directOf(jobs)
 	if slices.ContainsFunc(jobs, func(j job) bool { return j.clones() > reported(all, j.name) }) {
 		// With group_reporting fio adds the run times of clones, and CPU time over that is

@@ -1,0 +1,54 @@
+package fio
+
+import (
+	"fmt"
+	"math"
+)
+
+// contradictions notes rates that fio's own counts and run times do not give. fio computes the
+// one from the others, so that somebody has changed the document, or put it together.
+func contradictions(own []foreignJob) []string {
+	const most = 3
+	var out []string
+	found := 0
+	for i := range own {
+		for _, op := range operations {
+			text := own[i].direction(op).contradiction()
+			if text == "" {
+				continue
+			}
+			if found++; found <= most {
+				out = append(out, fmt.Sprintf("the %ss of job %s contradict themselves: %s", op, clip(own[i].Name), text))
+			}
+		}
+	}
+	if found > most {
+		out = append(out, fmt.Sprintf("%d more rates contradict their counts and run times, which count", found-most))
+	}
+	return out
+}
+
+// contradiction between rates and what they come from; empty: there is none.
+func (d *direction) contradiction() string {
+	const milli, kibi = 1e3, 1024.0
+	if d.Runtime <= 0 || d.IOs == 0 {
+		return ""
+	}
+	seconds := d.Runtime / milli
+	iops, bytes := float64(d.IOs)/seconds, float64(d.Bytes)/seconds
+	switch {
+	case d.IOPS > 0 && apart(d.IOPS, iops, 1):
+		return fmt.Sprintf("fio printed %.6g IOPS, and %d I/Os in %.6g s are %.6g IOPS, which count", d.IOPS, d.IOs, seconds, iops)
+	case d.Bytes > 0 && d.BytesPerSecond > 0 && apart(d.BytesPerSecond, bytes, kibi):
+		return fmt.Sprintf("fio printed %.6g bytes/s, and %d bytes in %.6g s are %.6g bytes/s, which count", d.BytesPerSecond, d.Bytes, seconds, bytes)
+	case d.Bytes > 0 && d.BytesPerSecond == 0 && d.KiBPerSecond > 0 && apart(d.KiBPerSecond*kibi, bytes, kibi):
+		return fmt.Sprintf("fio printed %.6g KiB/s, and %d bytes in %.6g s are %.6g KiB/s, which count", d.KiBPerSecond, d.Bytes, seconds, bytes/kibi)
+	}
+	return ""
+}
+
+// apart reports whether two rates differ by more than fio rounds, which is to a whole unit.
+func apart(a, b, unit float64) bool {
+	const rounding = 0.02
+	return math.Abs(a-b) > unit+rounding*math.Max(a, b)
+}
