@@ -17,7 +17,7 @@ func parseFio(output []byte) ([]table, error) {
 	}
 	var tables []table
 	for _, r := range found {
-		t := table{name: strings.TrimSpace(r.Title + " " + r.Machine), section: r.Section, titled: r.Title != "", machine: r.Machine, settings: r.Settings, measurement: r.Measurement}
+		t := table{name: strings.TrimSpace(r.Title + " " + r.Machine), section: r.Section, titled: r.Title != "", machine: r.Machine, sum: r.Sum, settings: r.Settings, measurement: r.Measurement}
 		if t.name == "" {
 			var jobs []string
 			for _, p := range r.Measurement.Parts {

@@ -85,6 +85,9 @@ func (f *folder) summary(preset string) result.Summary {
 		for _, t := range g.trials {
 			w.Fold(t, result.Object{})
 		}
+		if g.sum {
+			f.imported.Sums = append(f.imported.Sums, targets[i])
+		}
 		p.Workers = append(p.Workers, self)
 		workers = append(workers, *w)
 		if n := len(g.trials); n > 1 {
@@ -92,12 +95,29 @@ func (f *folder) summary(preset string) result.Summary {
 		}
 	}
 	s := stats.Summarize(p, workers, f.latest.UTC())
+	s.Answer = f.answer(p, workers, s.Answer)
 	s.Planned = s.Stored
 	// An environment would belong to a worker, but no worker ran.
 	s.Environment, s.Attempts = map[string]*result.Environment{}, map[string][]result.Attempt{}
 	f.imported.Notes = append([]string{"the machine, its devices and its caches are unknown, and runs may be missing"}, f.imported.Notes...)
 	s.Imported = &f.imported
 	return s
+}
+
+// answer is that of the targets that are no sums of others, or else the one of all.
+func (f *folder) answer(p *trial.Plan, workers []result.WorkerSummary, all *result.Answer) *result.Answer {
+	single := *p
+	single.Workers = nil
+	var own []result.WorkerSummary
+	for i, g := range f.groups {
+		if !g.sum {
+			single.Workers, own = append(single.Workers, p.Workers[i]), append(own, workers[i])
+		}
+	}
+	if len(own) == len(workers) || len(own) == 0 {
+		return all
+	}
+	return stats.Summarize(&single, own, f.latest.UTC()).Answer
 }
 
 // complete reports whether all trials are in the summary.

@@ -55,6 +55,8 @@ type table struct {
 	// titled reports that the text says what was measured. Two tables of one file are
 	// repeats only if it does.
 	titled bool
+	// sum reports that it is the sum of tables before it.
+	sum bool
 	// machine and settings according to the output.
 	machine  string
 	settings map[string]string

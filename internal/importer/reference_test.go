@@ -81,7 +81,7 @@ func TestWhatIsPooledOrLeftOutIsNoted(t *testing.T) {
 		"bonnie-csv-equal-titles.txt":   "2 reports are taken for repeats of one measurement (Ext4, noatime)",
 		"postmark-same-location.txt":    "2 reports are taken for repeats of one measurement (/zfs)",
 		"fio-status-interval.json":      "2 earlier states of the same run are left out",
-		"fio-clients.json":              "All clients is fio's sum of all machines",
+		"fio-clients.json":              "All clients is fio's sum of all 2 machines",
 		"fio-gtod-reduce.json":          "fio measured no latencies, as with gtod_reduce",
 		"fio-no-percentiles.json":       "fio printed none",
 		"iozone-throughput.txt":         "throughput mode: what 4 processes did together",

@@ -115,7 +115,8 @@ const headlineOperations = 3
 // Headline describes a run in one line: the first row's first operations, the range over the
 // other rows if there are any, and what the numbers are worth.
 func Headline(s result.Summary) string {
-	rows := Shown(s.Rows)
+	all := s.Single()
+	rows := Shown(all)
 	if len(rows) == 0 {
 		for _, sweep := range s.Sweeps {
 			return sweep.Workload + ": " + sweep.Sentence
@@ -123,7 +124,7 @@ func Headline(s result.Summary) string {
 		return ""
 	}
 	first := rows[0]
-	same := slices.DeleteFunc(slices.Clone(s.Rows), func(row result.Row) bool {
+	same := slices.DeleteFunc(slices.Clone(all), func(row result.Row) bool {
 		return row.Workload != first.Workload || row.Variant != first.Variant || row.Part != first.Part
 	})
 	var parts []string

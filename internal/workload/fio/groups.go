@@ -66,3 +66,12 @@ func (j *foreignJob) joins(before *foreignJob, global map[string]any) (together,
 	}
 	return false, false
 }
+
+// groupsAmong is how many groups jobs have, after join.
+func groupsAmong(own []foreignJob) int {
+	ids := map[int]bool{}
+	for i := range own {
+		ids[own[i].Group] = true
+	}
+	return len(ids)
+}

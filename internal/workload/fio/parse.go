@@ -1,10 +1,12 @@
 package fio
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/printed"
@@ -18,8 +20,12 @@ type Report struct {
 	Title, Section string
 	// Machine that fio ran on, if the text says so.
 	Machine string
+	// Sum reports that it is fio's sum of the machines before it.
+	Sum bool
 	// Settings are the options of the jobs, as far as fio repeats them.
 	Settings map[string]string
+	// Groups is how many groups of jobs ran one after the other.
+	Groups int
 	// Measurement of the run.
 	Measurement result.Measurement
 }
@@ -63,7 +69,9 @@ func (f *foundDocument) reports(outline *printed.Outline) ([]Report, error) {
 	lines := printed.Lines(f.before)
 	outline.Read(lines)
 	title := titleIn(lines)
-	for _, machine := range machinesOf(f.all()) {
+	machines := machinesOf(f.all())
+	slices.SortStableFunc(machines, func(a, b string) int { return cmp.Compare(sumLast(a), sumLast(b)) })
+	for _, machine := range machines {
 		own := slices.DeleteFunc(slices.Clone(f.all()), func(j foreignJob) bool { return j.machine() != machine })
 		m, err := measurementOf(own, f.Global, saidBefore(f.before))
 		if err != nil {
@@ -72,13 +80,39 @@ func (f *foundDocument) reports(outline *printed.Outline) ([]Report, error) {
 		if f.states > 0 {
 			m.Notes = append(m.Notes, fmt.Sprintf("%d earlier states of the same run are left out (--status-interval): the last one has the whole", f.states))
 		}
-		r := Report{Title: title.Text, Section: outline.Above(title), Machine: machine, Settings: settingsOf(own, f.Global), Measurement: m}
-		if machine == allClients {
-			r.Measurement.Notes = append(r.Measurement.Notes, allClients+" is fio's sum of all machines")
+		r := Report{Title: title.Text, Section: outline.Above(title), Machine: machine, Settings: settingsOf(own, f.Global), Groups: groupsAmong(own), Measurement: m}
+		if machine == allClients && len(machines) > 1 && !f.sum(&r, reports) {
+			continue
 		}
 		reports = append(reports, r)
 	}
 	return reports, nil
+}
+
+// sumLast sorts the sum of all clients behind them.
+func sumLast(machine string) int {
+	if machine == allClients {
+		return 1
+	}
+	return 0
+}
+
+// sum completes the report of all clients with what is known of each. False: there is no sum of
+// groups that ran one after the other, and fio adds them up as if they had run together.
+func (f *foundDocument) sum(r *Report, machines []Report) bool {
+	apart := slices.ContainsFunc(machines, func(m Report) bool { return m.Groups > 1 })
+	if apart {
+		notes := &machines[0].Measurement.Notes
+		*notes = append(*notes, "fio's sum of all machines is left out: it adds up groups that ran one after the other as if they had run together")
+		return false
+	}
+	own := slices.DeleteFunc(slices.Clone(f.all()), func(j foreignJob) bool { return j.machine() == allClients })
+	jobs := jobsOf(own, f.Global)
+	r.Sum, r.Settings = true, settingsOf(own, f.Global)
+	r.Settings["machines"] = strings.Join(slices.Sorted(slices.Values(machinesOf(own))), ",")
+	r.Measurement.Input, r.Measurement.DirectIO = inputOf(jobs), directOf(jobs)
+	r.Measurement.Notes = append(r.Measurement.Notes, fmt.Sprintf("%s is fio's sum of all %d machines, and not one more", allClients, len(machines)))
+	return true
 }
 
 // measurementOf folds the jobs that ran on one machine.
