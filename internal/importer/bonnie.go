@@ -23,7 +23,7 @@ func parseBonnie(output []byte) ([]table, error) {
 			settings: map[string]string{"program": r.Program, "size": strconv.FormatUint(r.Size>>20, 10) + "M", "files": r.Files},
 		}
 		if t.name == "" {
-			t.name = clip(r.Machine)
+			t.name = r.Machine
 		}
 		// Since 1.9x, bonnie++ syncs what it writes before its clock stops.
 		t.printed = verdict.Printed{FileBytes: float64(r.Size), ReadsBack: true, MayBeUnsynced: !strings.HasPrefix(r.Program, "bonnie++ 1.9") && !strings.HasPrefix(r.Program, "bonnie++ 2")}

@@ -152,6 +152,7 @@ func (f *folder) targets(preset string) []string {
 			names[i] += " " + difference
 		}
 	}
+	names = shortened(names)
 	seen := map[string]int{}
 	for i, name := range names {
 		if seen[name]++; seen[name] > 1 {

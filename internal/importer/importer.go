@@ -178,7 +178,7 @@ func rated(tables []table) (with []table, notes []string) {
 			with = append(with, t)
 			continue
 		}
-		notes = append(notes, fmt.Sprintf("report %d of a file (%s) has no rate and no row: %s", i+1, visible(cmp.Or(t.name, "untitled")), strings.Join(t.measurement.Notes, "; ")))
+		notes = append(notes, fmt.Sprintf("report %d of a file (%s) has no rate and no row: %s", i+1, clip(visible(cmp.Or(t.name, "untitled"))), strings.Join(t.measurement.Notes, "; ")))
 	}
 	return with, notes
 }
@@ -224,7 +224,7 @@ func divide(tables []table) {
 	for i := range tables {
 		if t := &tables[i]; len(sections[ids[i]]) > 1 && t.titled && t.section != "" {
 			t.settings = maps.Clone(t.settings)
-			t.settings["section"] = clip(t.section)
+			t.settings["section"] = whole(t.section)
 		}
 	}
 }
@@ -240,9 +240,10 @@ func (t *table) identity() string {
 	return b.String()
 }
 
-// visible makes a name fit to be printed: files can hold anything.
+// visible makes a name fit to be printed: files can hold anything. It does not cut it, as its
+// end may be what distinguishes it.
 func visible(s string) string {
-	return clip(strings.Join(strings.Fields(string(printed.Clean([]byte(s)))), " "))
+	return whole(strings.Join(strings.Fields(string(printed.Clean([]byte(s)))), " "))
 }
 
 func invalid(message, remedy string) *trial.Failure {

@@ -243,11 +243,11 @@ func parsePostmark(output []byte) ([]table, error) {
 			p.known = true
 		}
 		if g := postmarkSetting.FindStringSubmatch(line); g != nil {
-			p.settings[g[1]], p.known = clip(g[2]), true
+			p.settings[g[1]], p.known = whole(g[2]), true
 		}
 		for name, pattern := range postmarkShown {
 			if g := pattern.FindStringSubmatch(line); g != nil {
-				p.settings[name], p.known = clip(g[1]), true
+				p.settings[name], p.known = whole(g[1]), true
 			}
 		}
 		if rest == 0 && postmarkRest.MatchString(line) {

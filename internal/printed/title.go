@@ -20,6 +20,9 @@ type Title struct {
 const (
 	// maxTitle and maxWords bound a line that is a title and no sentence.
 	maxTitle, maxWords = 80, 12
+	// longestHeading is how many bytes a heading has at most. It is not cut: its end may be what
+	// distinguishes it from another.
+	longestHeading = 400
 )
 
 // TitleOf returns the title of the report that begins in line i: the nearest heading from
@@ -45,7 +48,7 @@ var typed = regexp.MustCompile(`(?:^|[\s/$#%>])(?:fio|bonnie(?:\+\+)?|iozone|pos
 // CommandOf returns the line, between line floor and line i, in which somebody typed the
 // command whose report begins in line i, as far as the text shows it.
 func CommandOf(lines []string, i, floor int) string {
-	const most = 200
+	const most = 2000
 	for k := min(i, len(lines)) - 1; k >= max(floor, 0); k-- {
 		if line := strings.TrimSpace(lines[k]); len(line) <= most && typed.MatchString(line) && !strings.HasPrefix(line, "Command line") {
 			return line
@@ -110,7 +113,7 @@ var sized = regexp.MustCompile(`^(?:[A-Za-z]{1,6}[-_ ]?\d{1,6}|\d{1,6} ?(?:[kKMG
 // checked refuses headings that name nothing, and the commands of root, whose prompt is #.
 func checked(text string) (string, bool) {
 	text = trimmed(text)
-	if text == "" || noise(text) && !sized.MatchString(text) || command.MatchString(text) || len(text) > 2*maxTitle {
+	if text == "" || noise(text) && !sized.MatchString(text) || command.MatchString(text) || len(text) > longestHeading {
 		return "", false
 	}
 	return text, true
@@ -121,10 +124,6 @@ var unstressed = strings.NewReplacer("`", "", "**", "")
 
 func trimmed(s string) string {
 	s = strings.TrimSpace(strings.Trim(strings.TrimSpace(unstressed.Replace(s)), ":：*_#="))
-	const most = 80
-	if len(s) > most {
-		return strings.ToValidUTF8(s[:most], "") + "…"
-	}
 	return s
 }
 

@@ -67,7 +67,7 @@ func newHeader(lines []string, i int) *header {
 	case strings.Contains(names, "-Create-"):
 		h.files = true
 		machine, _, _ := strings.Cut(names, "-Create-")
-		h.machine = clip(strings.TrimSpace(machine))
+		h.machine = strings.TrimSpace(machine)
 	default:
 		return nil
 	}
@@ -116,7 +116,7 @@ func (p *parser) row(h *header, line string) (bool, error) {
 		return false, nil
 	}
 	label := labels[len(labels)-1]
-	machine := clip(strings.Join(labels[:len(labels)-1], " "))
+	machine := strings.Join(labels[:len(labels)-1], " ")
 	if h.files {
 		return true, p.fileRow(h, machine, label, cells)
 	}

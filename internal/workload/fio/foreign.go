@@ -64,7 +64,14 @@ func (j *foreignJob) machine() string {
 	if j.Name == allClients && len(j.Options) == 0 {
 		return allClients // some versions print the host of the last client with it
 	}
-	return clip(j.Host)
+	return whole(j.Host)
+}
+
+// whole is a name that is not cut for a message: its end may distinguish it. Only what is longer
+// than the name of any machine is cut.
+func whole(name string) string {
+	const most = 253
+	return clean([]byte(name[:min(len(name), most)]))
 }
 
 // machinesOf returns the machines of jobs in their order.
