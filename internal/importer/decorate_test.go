@@ -28,6 +28,12 @@ func prefixed(mark string) func(string) string {
 	return eachLine(func(_ int, line string) string { return strings.TrimRight(mark+line, " ") })
 }
 
+// stamped puts a time before each line.
+func stamped(format string) func(string) string {
+	const minute = 60
+	return eachLine(func(i int, line string) string { return fmt.Sprintf(format, i%minute) + line })
+}
+
 func in16(order binary.ByteOrder, mark string) func(string) string {
 	return func(text string) string {
 		var out []byte
@@ -76,6 +82,25 @@ var decorations = map[string]func(string) string{
 	"wrapped at 76":      wrapped(76),
 	"wrapped and quoted": func(s string) string { return prefixed("> ")(wrapped(70)(s)) },
 	"quoted and wrapped": func(s string) string { return wrapped(74)(prefixed("> ")(s)) },
+	"journald":           stamped("Nov 28 09:00:%02d box bench[12]: "),
+	"journald, ISO":      stamped("2026-11-28T09:00:%02d+0100 box bench[12]: "),
+	"syslog":             stamped("<14>1 2026-11-28T09:00:%02dZ box bench 12 - - "),
+	"ts":                 stamped("Nov 28 09:00:%02d "),
+	"clock":              stamped("09:00:%02d "),
+	"clock in brackets":  stamped("[09:00:%02d] "),
+	"seconds since boot": stamped("[   12.0034%02d] "),
+	"seconds since 1970": stamped("17642040%02d.250 "),
+	"Actions":            stamped("2026-11-28T09:00:%02d.1234567Z "),
+	"Jenkins":            stamped("[2026-11-28T09:00:%02d.123Z] "),
+	"levels":             stamped("2026-11-28 09:00:%02d,123 INFO "),
+	"levels and threads": stamped("2026-11-28 09:00:%02d,123 INFO  [main] - "),
+	"klog":               stamped("I1128 09:00:%02d.123456       1 bench.go:12] "),
+	"cat -n":             eachLine(func(i int, line string) string { return fmt.Sprintf("%6d\t%s", i+1, line) }),
+	"grep -n":            eachLine(func(i int, line string) string { return fmt.Sprintf("%d:%s", i+1, line) }),
+	"less -N":            eachLine(func(i int, line string) string { return fmt.Sprintf("%7d %s", i+1, line) }),
+	"grep":               prefixed("results/out.txt:"),
+	"grep -Hn":           eachLine(func(i int, line string) string { return fmt.Sprintf("out.txt:%d:%s", i+1, line) }),
+	"a diff":             prefixed("+"),
 	"a mail": func(s string) string {
 		return "Hello,\n\nhere is what I have got.\n\n" + prefixed("> ")(s) + "\nRegards,\nme\n"
 	},

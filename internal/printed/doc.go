@@ -5,7 +5,7 @@
 //  2. Clean removes what a terminal or a page has added: colours, special blanks,
 //     entities and tags of HTML.
 //  3. Lines also removes what stands before and behind lines: marks of quotation, bullets,
-//     bars of tables, the times of logs, the names of containers and machines, whose lines it
+//     bars of tables, the times of logs, numbers of lines, the names of containers and machines, whose lines it
 //     puts one after the other. It keeps the columns of tables below each other.
 //  4. TitleOf finds what a text says about a report that begins in some line: a heading, or
 //     a short line of its own. Prompts, progress, times and paragraphs are no titles.

@@ -31,6 +31,7 @@ func Lines(text []byte) []string {
 	for line := range strings.Lines(string(Clean(text))) {
 		lines = append(lines, strings.TrimRight(line, "\n"))
 	}
+	unprefixed(lines)
 	broken := areBroken(lines)
 	for i, line := range lines {
 		if broken {

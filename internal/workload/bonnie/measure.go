@@ -2,6 +2,7 @@ package bonnie
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -115,10 +116,16 @@ func (r *reading) measurement() result.Measurement {
 	return m
 }
 
+// thousands are numbers as some languages write them.
+var thousands = regexp.MustCompile(`^\d{1,3}\.\d{3}$`)
+
 // number reads digits with a point, and nothing else that ParseFloat knows.
 func number(s string) (float64, error) {
 	if len(s) > 20 || strings.Trim(s, ".0123456789") != "" {
 		return 0, fmt.Errorf("%q is not a number", clip(s))
+	}
+	if thousands.MatchString(s) {
+		return 0, fmt.Errorf("%q has three digits behind a point, which bonnie never prints: if the point separates thousands, remove it", s)
 	}
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil {

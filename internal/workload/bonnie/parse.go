@@ -121,6 +121,8 @@ var (
 	errCut         = errors.New("the text ends right behind a number, which may have been cut: end its last line with a line break if it is whole")
 	errWrapped     = errors.New("this row goes on in the line below, and its columns are not clear: join the two lines")
 	errBehindWords = errors.New("words stand before these latencies, as a log writes them: remove them from each line of the table")
+	errComma       = errors.New("a number of this row has a comma: write a point for decimals, and nothing between thousands")
+	errLast        = errors.New("the last columns of this row are missing, or no numbers: provide the whole row, in one line")
 	errRow         = errors.New("this looks like a row of the table above, but its columns are not clear")
 )
 
@@ -167,13 +169,15 @@ func (p *parser) at(i int) error {
 	case ok:
 		p.read = i + 1
 	case p.label(i):
+	case commas.MatchString(line) && values(line) >= fewestValues:
+		return errComma
 	case p.header.rows == 0 && !p.partOfHeader(i):
 		return fmt.Errorf("%q is no row of the table that begins above it", clip(line))
 	case p.cut && p.read == i && i == len(p.lines)-1:
 		return errCut
 	case p.follows(i) && values(line) >= fewestValues:
 		return errRow
-	case behindWords.MatchString(line):
+	case behindWords.MatchString(line), p.follows(i) && behindAny.MatchString(line):
 		return errBehindWords
 	}
 	return nil
@@ -207,6 +211,9 @@ func (p *parser) addRow(i int) (bool, error) {
 	}
 	if err != nil {
 		return false, err
+	}
+	if row, all := p.header.whole(line); row && (!all || p.header.shortened(line)) {
+		return false, errLast
 	}
 	ok, err := p.row(p.header, line)
 	if err != nil || !ok {
@@ -264,7 +271,10 @@ func (p *parser) joinedLatencies(i int) (string, int) {
 }
 
 // behindWords are latencies whose line begins with something else.
-var behindWords = regexp.MustCompile(`\S\s+Latency(?:\s+\d+(?:us|ms|s)){2}`)
+var (
+	behindWords = regexp.MustCompile(`\S\s*Latency(?:\s+\d+(?:us|ms|s)){2}`)
+	behindAny   = regexp.MustCompile(`\S\s*Latency\s+\d+(?:us|ms|s)\b`)
+)
 
 // follows reports whether line i is directly below the last row.
 func (p *parser) follows(i int) bool {
@@ -296,6 +306,9 @@ func (p *parser) label(i int) bool {
 
 // partOfHeader reports whether line i says nothing by itself, as a rule below a header.
 func (p *parser) partOfHeader(i int) bool { return strings.Trim(p.lines[i], " -=+:") == "" }
+
+// commas are numbers as some languages write them.
+var commas = regexp.MustCompile(`(?:^|\s)\d+,\d+(?:\s|$)`)
 
 // fewestValues is how many numbers a line has that is a row.
 const fewestValues = 6

@@ -61,6 +61,10 @@ func newHeader(lines []string, i int) *header {
 	if len(found) != columnsOfATable || second < 1 {
 		return nil
 	}
+	first, last := found[1], found[len(found)-1]
+	if lines[i][first[0]:first[1]] != lines[i][last[0]:last[1]] {
+		return nil // its right edge was cut, and so may be that of the rows
+	}
 	h := &header{program: classic, sizeUnit: 1 << 20, top: max(0, above(lines, second))}
 	switch names := lines[second]; {
 	case strings.Contains(names, "-Rewrite-"):
@@ -267,6 +271,17 @@ func (h *header) whole(line string) (row, all bool) {
 		return false, false
 	}
 	return true, cells[len(cells)-1].rate != ""
+}
+
+// fraction ends a share of CPU as bonnie prints it.
+var fraction = regexp.MustCompile(`\.\d$`)
+
+// shortened reports whether the last number of a row of bonnie's has lost its end: unlike the
+// others, it has no digit behind a point.
+func (h *header) shortened(line string) bool {
+	_, cells := h.split(line)
+	last := len(cells) - 1
+	return h.program == classic && fraction.MatchString(cells[0].cpu) && !fraction.MatchString(cells[last].cpu)
 }
 
 // uncommented is a row without the words that somebody wrote behind it; empty: it is no row, or
