@@ -132,6 +132,9 @@ func numberOf(text string) (float64, error) {
 }
 
 func (r *postmarkReport) setCounted(name, count, printedRate string, seconds float64) error {
+	if strings.Contains(count, ".") {
+		return fmt.Errorf("%q is a number of files and has a point: if that separates thousands, remove it", clip(count))
+	}
 	n, err := r.set(name+".count", result.Count, count)
 	if err != nil {
 		return err
@@ -192,7 +195,7 @@ var (
 	postmarkBanner  = regexp.MustCompile(`^PostMark v`)
 	postmarkPrompt  = regexp.MustCompile(`^pm>`)
 	postmarkQuit    = regexp.MustCompile(`^pm> ?(?:quit|exit)\b`)
-	postmarkSetting = regexp.MustCompile(`(?:^|pm> ?)\s*set (location|number|transactions|size|seed|subdirectories|read|write|buffering|bias [a-z]+)[ =]+(\S.{0,80}?)\s*$`)
+	postmarkSetting = regexp.MustCompile(`(?:^|pm> ?)\s*set (location|number|transactions|size|seed|subdirectories|read|write|buffering|bias [a-z]+)[ =]+(\S.{0,900}?)\s*$`)
 	postmarkError   = regexp.MustCompile(`(?i)^\s*(?:pm> ?)?error: `)
 	postmarkTerse   = regexp.MustCompile(`^\d+ \d+(?: \d+\.\d\d){11}$`)
 	postmarkPart    = regexp.MustCompile(`^[\d.,]+ seconds? of transactions\b`)
@@ -203,7 +206,7 @@ var (
 var postmarkShown = map[string]*regexp.Regexp{
 	"number":       regexp.MustCompile(`^The base number of files is (\d+)$`),
 	"transactions": regexp.MustCompile(`^Transactions: (\d+)$`),
-	"location":     regexp.MustCompile(`^Working directory: (\S.{0,80})$`),
+	"location":     regexp.MustCompile(`^Working directory: (\S.{0,900})$`),
 }
 
 // postmarkNotes apply to every report.

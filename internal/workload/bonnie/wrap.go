@@ -10,6 +10,11 @@ import (
 // blank, so that lines keep their numbers. Rows are put together as they are read.
 func unwrap(lines []string) []string {
 	last := len(lines) - 1
+	for i, line := range lines {
+		if headWords.MatchString(line) {
+			lines[i] = dashes.Replace(line)
+		}
+	}
 	for i := range lines {
 		end := i
 		switch {
@@ -26,6 +31,9 @@ func unwrap(lines []string) []string {
 }
 
 var (
+	// headWords are in the lines of a header, in which a page may have made long dashes of hyphens.
+	headWords  = regexp.MustCompile(`[-–—](?:Sequential |Per Ch|Create|Random|Seeks)`)
+	dashes     = strings.NewReplacer("—", "--", "–", "-")
 	headBegins = regexp.MustCompile(`-Sequential (?:Output|Create)-`)
 	// The ends of a header's first two lines.
 	headEnds  = regexp.MustCompile(`-Random(?: Create)?-+$`)

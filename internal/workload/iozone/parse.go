@@ -42,6 +42,8 @@ type Table struct {
 
 // run is a Table while it is being read.
 type run struct {
+	// columns of its table; 0: it has none.
+	columns                          int
 	title, section, version, command string
 	// typed is the command that somebody typed, as far as the text shows it.
 	typed string
@@ -72,6 +74,8 @@ type parser struct {
 	numbers int
 	// outline has the headings so far.
 	outline printed.Outline
+	// edge is where the longest lines end.
+	edge edge
 }
 
 // Parse reads every run of iozone that a text reports, in its order: the table that
@@ -97,6 +101,7 @@ func parse(text []byte) ([]*run, error) {
 		return nil, fmt.Errorf("iozone: a text of %d MiB is larger than %d MiB", len(text)>>20, maxText>>20)
 	}
 	p := &parser{lines: printed.Lines(text), cut: !printed.Ended(text), top: -1}
+	p.edge = edgeOf(p.lines)
 	for i := 0; i < len(p.lines); {
 		next, err := p.at(i)
 		if err != nil {
@@ -135,6 +140,9 @@ func (r *run) table() Table {
 	}
 	if r.failure != "" {
 		t.Measurement.Notes = append(t.Measurement.Notes, "iozone printed an error: "+r.failure)
+	}
+	if lacks(r.columns) {
+		t.Measurement.Notes = append(t.Measurement.Notes, fmt.Sprintf("the table has %d of its %d columns: if its right edge was cut, other numbers are missing, and the last one of a row may be, too", r.columns, len(labels)))
 	}
 	if r.command == "" {
 		return t // who says nothing of options may have used them

@@ -47,7 +47,7 @@ func (p *parser) readTable(ends []int, i int) (int, error) {
 	if err := p.name(r, i); err != nil {
 		return 0, err
 	}
-	p.ends, p.numbers = ends, 0
+	p.ends, p.numbers, r.columns = ends, 0, len(ends)
 	next, err := p.readRows(r, i+1)
 	if err == nil && p.numbers == 0 {
 		err = errors.New("a table begins here, but the lines below are no rows of it")
@@ -102,6 +102,9 @@ func (p *parser) readRows(r *run, i int) (int, error) {
 		}
 		if p.cut && next == len(p.lines)-1 {
 			return 0, errCut
+		}
+		if p.edge.cuts(len(ends), p.lines[next]) {
+			return 0, errEdge
 		}
 		const kibi = 1024
 		at := pair{values[0] * kibi, values[1] * kibi}

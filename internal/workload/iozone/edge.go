@@ -1,0 +1,52 @@
+package iozone
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+var errEdge = errors.New("the lines of the text seem to be cut at their right edge, and with them numbers: provide them whole")
+
+// edge is where the longest lines of a text end, and how many of those are no rows of numbers.
+type edge struct{ at, texts int }
+
+// edgeOf finds the edge at which a terminal or a pager may have cut the lines of a text. Rows have
+// one length anyway, but it is rare that other lines have the same.
+func edgeOf(lines []string) edge {
+	var e edge
+	for _, line := range lines {
+		n := len(line)
+		if n > e.at {
+			e = edge{at: n}
+		}
+		if n == e.at && strings.ContainsFunc(line, unicode.IsLetter) && !aboveRows(line) {
+			e.texts++
+		}
+	}
+	return e
+}
+
+// aboveRows reports whether a line is of the header of a table.
+func aboveRows(line string) bool {
+	for word := range strings.FieldsSeq(strings.ToLower(line)) {
+		if !slices.Contains(labels, word) && word != "random" && word != "bkwd" && word != "record" && word != "stride" {
+			return false
+		}
+	}
+	return true
+}
+
+// cuts reports whether the edge has cut a row of a table that lacks columns: iozone prints all.
+func (e edge) cuts(columns int, row string) bool {
+	const several = 2
+	return columns < len(labels) && (e.texts >= several || e.texts > 0 && len(row) == e.at)
+}
+
+// lacks reports whether a table has fewer columns than iozone prints: all, or with -B and -M those
+// before fwrite. 0: there is no table.
+func lacks(columns int) bool {
+	const withoutStreams = 11
+	return columns > 0 && columns < len(labels) && columns != withoutStreams
+}
