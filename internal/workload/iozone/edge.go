@@ -16,15 +16,18 @@ type edge struct{ at, texts int }
 // one length anyway, but it is rare that other lines have the same.
 func edgeOf(lines []string) edge {
 	var e edge
+	var texts []string // a command that is there twice counts once
 	for _, line := range lines {
 		n := len(line)
 		if n > e.at {
-			e = edge{at: n}
+			e.at, texts = n, nil
 		}
-		if n == e.at && strings.ContainsFunc(line, unicode.IsLetter) && !aboveRows(line) {
-			e.texts++
+		if n == e.at && strings.ContainsFunc(line, unicode.IsLetter) && !aboveRows(line) && !slices.Contains(texts, line) {
+			const enough = 2
+			texts = append(texts[:min(len(texts), enough)], line)
 		}
 	}
+	e.texts = len(texts)
 	return e
 }
 
@@ -41,7 +44,7 @@ func aboveRows(line string) bool {
 // cuts reports whether the edge has cut a row of a table that lacks columns: iozone prints all.
 func (e edge) cuts(columns int, row string) bool {
 	const several = 2
-	return columns < len(labels) && (e.texts >= several || e.texts > 0 && len(row) == e.at)
+	return lacks(columns) && (e.texts >= several || e.texts > 0 && len(row) == e.at)
 }
 
 // lacks reports whether a table has fewer columns than iozone prints: all, or with -B and -M those
