@@ -117,7 +117,8 @@ func (f *foundDocument) sum(r *Report, machines []Report) bool {
 
 // measurementOf folds the jobs that ran on one machine.
 func measurementOf(own []foreignJob, global map[string]any, messages string) (result.Measurement, error) {
-	jobs, grouping := jobsOf(own, global), join(own, global)
+	grouping := slices.Concat(join(own, global), distinct(own))
+	jobs := jobsOf(own, global)
 	m := result.Measurement{Stderr: messages}
 	var all []*jobOutput
 	byName := map[string][]*jobOutput{}
