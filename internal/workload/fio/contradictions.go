@@ -3,6 +3,8 @@ package fio
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 )
 
 // contradictions notes rates that fio's own counts and run times do not give. fio computes the
@@ -26,6 +28,30 @@ func contradictions(own []foreignJob) []string {
 		out = append(out, fmt.Sprintf("%d more rates contradict their counts and run times, which count", found-most))
 	}
 	return out
+}
+
+// idle reports whether a job did nothing that has a rate.
+func (j *jobOutput) idle() bool {
+	return j.Read.IOs+j.Write.IOs+j.Trim.IOs+j.Sync.Latency.N == 0
+}
+
+// idleJobs notes jobs of which there is no row.
+func idleJobs(own []foreignJob) []string {
+	var names []string
+	for i := range own {
+		if j := &own[i]; j.idle() && !slices.Contains(names, clip(j.Name)) {
+			names = append(names, clip(j.Name))
+		}
+	}
+	const most = 8
+	if len(names) == 0 {
+		return nil
+	}
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if len(names) > most {
+		text += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return []string{"jobs, or clones of them, did no I/O that has a rate: " + text}
 }
 
 // contradiction between rates and what they come from; empty: there is none.

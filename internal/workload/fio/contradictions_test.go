@@ -34,6 +34,19 @@ func TestRatesThatContradictTheirCountsAreNoted(t *testing.T) {
 	}
 }
 
+func TestJobsWithoutRatesAreNamed(t *testing.T) {
+	const reads = `"io_bytes":8192000,"total_ios":2000,"runtime":2000,"iops":1000`
+	busy := plainClone("busy", "0", "", reads)
+	m, err := parseOne([]byte(document1(busy, plainClone("lazy", "0", "", `"total_ios":0`))))
+	if notes := strings.Join(m.Notes, "\n"); err != nil || !strings.Contains(notes, "did no I/O that has a rate: lazy") {
+		t.Errorf("%v, notes %q", err, notes)
+	}
+	_, err = parseOne([]byte(document1(busy, plainClone("both", "0", `"mixed":{"total_ios":7},`, `"total_ios":0`))))
+	if err == nil || !strings.Contains(err.Error(), "the job both reports no reads, writes or trims, but their mix") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestPercentilesWithoutCountAndMaximumAreRead(t *testing.T) {
 	const reads = `"io_bytes":8192000,"total_ios":2000,"runtime":2000,"iops":1000,"clat_ns":{"percentile":{"50.000000":70000,"99.000000":410000}}`
 	m, err := parseOne([]byte(document1(plainClone("a", "0", "", reads))))

@@ -53,6 +53,10 @@ type rest struct {
 	Host    string         `json:"hostname"`
 	Start   float64        `json:"job_start"` // milliseconds since 1970
 	Errors  uint64         `json:"total_err"`
+	// Mixed has reads, writes and trims together (unified_rw_reporting).
+	Mixed struct {
+		IOs uint64 `json:"total_ios"`
+	} `json:"mixed"`
 }
 
 // UnmarshalJSON reads both halves.
@@ -266,6 +270,9 @@ func (f *foundDocument) check() error {
 	for i := range all {
 		if j := &all[i]; j.Error != 0 {
 			return foreign(fmt.Sprintf("the job %s failed with %s", clip(j.Name), errorOf(j, f.before)), "fix the job and run it again: results of a failed job do not count")
+		}
+		if j := &all[i]; j.Mixed.IOs > 0 && j.idle() {
+			return foreign(fmt.Sprintf("the job %s reports no reads, writes or trims, but their mix", clip(j.Name)), "run it without unified_rw_reporting")
 		}
 	}
 	return nil

@@ -141,7 +141,7 @@ func measurementOf(own []foreignJob, global map[string]any, messages string) (re
 		return m, err
 	}
 	setDepths(jobs, m.Metrics)
-	m.Notes = slices.Concat(m.Notes, notes(jobs, all, m.Metrics), foreignNotes(jobs, m, lost), failedIOs(own, m.Metrics), grouping, contradictions(own))
+	m.Notes = slices.Concat(m.Notes, notes(jobs, all, m.Metrics), foreignNotes(jobs, m, lost), failedIOs(own, m.Metrics), grouping, contradictions(own), idleJobs(own))
 	m.Input, m.DirectIO = inputOf(jobs), directOf(jobs)
 	if slices.ContainsFunc(jobs, func(j job) bool { return j.clones() > reported(all, j.name) }) {
 		// With group_reporting fio adds the run times of clones, and CPU time over that is
