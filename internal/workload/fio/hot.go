@@ -48,7 +48,7 @@ func hotBytes(jobs []job, op string, device bool) (sum float64) {
 
 // used is on how many bytes a clone works, if the job says so.
 func (j job) used() (bytes float64, known bool) {
-	if !j.sized() || strings.HasSuffix(j.options["size"], "%") {
+	if !j.sized() || strings.HasSuffix(j.options["size"], "%") && j.fileSize() == 0 {
 		return 0, false
 	}
 	return float64(j.extent(0)), true

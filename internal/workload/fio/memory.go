@@ -110,7 +110,7 @@ func (j job) notes(device uint64) uint64 {
 // extent of a clone's files together, or of its part of a device.
 func (j job) extent(device uint64) uint64 {
 	if n := j.fileSize(); n > 0 {
-		return workload.Product(n, j.files())
+		return workload.Product(shareOf(n, j.sizePercent()), j.files())
 	}
 	if n := j.sizeOn(device); n > 0 {
 		return n

@@ -79,15 +79,15 @@ func patterns() []allowed {
 
 func places() []allowed {
 	return []allowed{
-		{name: "size", syntax: sizeOrPercent(), about: "size of the job's files together, or of the part of the device; a percentage needs a block device"},
+		{name: "size", syntax: sizeOrPercent(), about: "size of the job's files together, or of the part of the device; a percentage is of a device, or of a file whose size is given or chosen"},
 		{name: "io_size", aliases: []string{"io_limit"}, syntax: sizeOrPercent(), about: "bytes to read or write, if not size"},
 		{name: "filesize", syntax: sizeOrRange(size(1, maxSize)), mode: trial.Filesystem, about: "size of each file"},
 		{name: "nrfiles", aliases: []string{"nr_files"}, syntax: integer(1, maxFiles), mode: trial.Filesystem, about: "number of files of each clone"},
 		{name: "openfiles", syntax: integer(1, maxFiles), mode: trial.Filesystem, about: "number of files that are open at a time"},
 		{name: "file_service_type", syntax: serviceType(), mode: trial.Filesystem, about: "which file is next"},
-		{name: "offset", aliases: []string{"fileoffset"}, syntax: orPercent(size(0, maxSize)), about: "first byte; a percentage needs a block device"},
+		{name: "offset", aliases: []string{"fileoffset"}, syntax: orPercent(size(0, maxSize)), about: "first byte"},
 		{name: "offset_align", syntax: size(0, maxSize), about: "what an offset in percent is aligned to"},
-		{name: "offset_increment", syntax: size(0, maxSize), about: "distance between the offsets of clones"},
+		{name: "offset_increment", syntax: orPercent(size(0, maxSize)), about: "distance between the offsets of clones"},
 		{name: "fallocate", syntax: oneOf("none", "native", "posix", "keep", "truncate", "0", "1"), mode: trial.Filesystem, about: "how space is reserved; default native"},
 		{name: "overwrite", syntax: boolean(), mode: trial.Filesystem, about: "write files before the first trial, so that writes never allocate"},
 		{name: "create_on_open", syntax: boolean(), mode: trial.Filesystem, about: "create files when they are opened"},

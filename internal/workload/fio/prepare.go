@@ -134,7 +134,11 @@ func chosenSize(jobs []job, which []int, mode trial.Mode, machine workload.Machi
 func leastSize(jobs []job, which []int) uint64 {
 	least := uint64(4096)
 	for _, i := range which {
-		least = max(least, workload.Product(jobs[i].minBlock(), jobs[i].files()))
+		of := jobs[i].minBlock()
+		if percent := jobs[i].percents["size"]; percent > 0 {
+			of = workload.Product(of, 100) / percent
+		}
+		least = max(least, workload.Product(of, jobs[i].files()))
 	}
 	return least
 }
@@ -151,31 +155,29 @@ func checkRoom(env workload.Env, jobs []job, room uint64) error {
 }
 
 // deviceEnd is the last byte of a device that jobs ask for. A job without size
-// takes what there is.
+// takes what there is, and one with a percentage no more than that.
 func deviceEnd(jobs []job, size uint64) uint64 {
 	var end uint64
 	for _, j := range jobs {
-		start := j.startOn(size) + (j.clones()-1)*number(j.options["offset_increment"])
-		end = max(end, start+j.sizeOn(size))
+		own := j.bytesOn("offset", size) + (j.clones()-1)*j.bytesOn("offset_increment", size) + j.sizeOn(size)
+		if strings.HasSuffix(j.options["size"], "%") {
+			own = min(own, size)
+		}
+		end = max(end, own)
 	}
 	return end
 }
 
 // sizeOn is the size of a job on a device of the given size: its own, a
 // percentage, or 0 for what there is.
-func (j job) sizeOn(device uint64) uint64 {
-	if percent, ok := strings.CutSuffix(j.options["size"], "%"); ok {
-		return device / 100 * number(percent)
-	}
-	return number(j.options["size"])
-}
+func (j job) sizeOn(device uint64) uint64 { return j.bytesOn("size", device) }
 
-// startOn is the offset of a job on a device of the given size.
-func (j job) startOn(device uint64) uint64 {
-	if percent, ok := strings.CutSuffix(j.options["offset"], "%"); ok {
+// bytesOn is an option in bytes, which may be a percentage of a device of the given size.
+func (j job) bytesOn(name string, device uint64) uint64 {
+	if percent, ok := strings.CutSuffix(j.options[name], "%"); ok {
 		return device / 100 * number(percent)
 	}
-	return number(j.options["offset"])
+	return number(j.options[name])
 }
 
 func tooSmall(env workload.Env, need, have uint64) error {

@@ -72,6 +72,9 @@ own in which sizes are bytes and times are microseconds; the trial's document ho
 - **Sizes.** ` + "`4k`, `4KB`, `4Ki` and `4KiB`" + ` are all 4096 bytes, and so on for M, G, T and P. fio 3.33
   takes ` + "`KiB`" + ` for 1000 bytes. ` + "`0x1000`" + ` is 4096. ` + "`bs=4k-16k`" + ` is 4k for reads and 16k for writes, as in fio; ` + "`bsrange`" + ` is a range.
   0 is the same as no ` + "`size`, `io_size`, `number_ios`, `loops`, `rate`, `rate_iops` or `thinktime`" + `.
+- **Percentages** of ` + "`size`, `io_size`, `offset` and `offset_increment`" + ` are of the device. In a file system they are of the file
+  whose size this or another job gives, and otherwise of the size that is chosen. For a file in place of a device whose jobs begin at
+  percentages of it, that is as large that they do not overlap. A percentage of a file of the job's own, which has no size before it is written, is left out.
 - **Variables.** ` + "`${NAME}`" + ` in a value is what ` + "`fio.variables`" + ` says, and nothing of the worker's environment.
   ` + "`$ncpus`, `$mb_memory` and `$pagesize`" + ` are those of the node, unless a variable of that name is given.
   ` + "`$ncpus*2` and `(2*1g)/4`" + ` are calculated. fio gets the results: it would start a shell.

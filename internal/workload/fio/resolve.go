@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"storagebench.io/storagebench/internal/result"
@@ -22,6 +21,8 @@ type job struct {
 	at map[string]place
 	// raws are values that are decided on when all jobs are known, as they are written.
 	raws map[string]option
+	// percents are options that are percentages of files whose size is not known yet.
+	percents map[string]uint64
 	// found is what each trial finds of the job's files, and why.
 	found result.FileChoice
 	// size that was chosen for a job that gives none, or nil.
@@ -78,15 +79,17 @@ func resolveAll(c config, mode trial.Mode, name string) resolved {
 	r.retarget()
 	threads, files := uint64(0), uint64(0)
 	for i := range r.jobs {
+		r.complete(&r.jobs[i])
+	}
+	r.sizeShared()
+	for i := range r.jobs {
 		j := &r.jobs[i]
-		r.complete(j)
 		if err := j.checkWhole(mode); err != nil {
 			r.problem(err)
 		}
 		threads += j.clones()
 		files += j.clones() * j.files()
 	}
-	r.sizeShared()
 	if threads > maxThreads {
 		r.problem(invalid(c.field(), fmt.Sprintf("the jobs have %d clones in total, more than the limit of %d", threads, maxThreads), "lower numjobs"))
 	}
@@ -128,46 +131,58 @@ func (r *reader) complete(j *job) {
 		}
 		r.change(j.at["iodepth"], "iodepth=%s of job %s has no effect: %s", j.options["iodepth"], j.name, why)
 	}
-	if r.mode == trial.Block {
-		return
-	}
-	for _, name := range []string{"size", "io_size", "offset"} {
-		percent, ok := strings.CutSuffix(j.options[name], "%")
-		if !ok {
-			continue
-		}
-		delete(j.options, name)
-		if whole := number(j.options["size"]); name == "io_size" && whole > 0 {
-			j.options[name] = strconv.FormatUint(max(1, shareOf(whole, number(percent))), 10)
-			continue
-		}
-		r.change(j.at[name], "%s=%s%% of job %s is left out: a file has no size before it is written", name, percent, j.name)
+	if r.mode == trial.Filesystem {
+		j.keepPercents()
 	}
 }
 
 // written reports whether the user has written the jobs, so that what is changed is said.
 func (r *reader) written() bool { return r.config.Preset == "" && len(r.config.Parameters) == 0 }
 
-// sizeShared gives jobs without a size that of the files that they share with others, and says for which
-// one will be chosen.
+// sizeShared gives jobs without a size that of the files that they share with others, makes bytes of
+// percentages, and says for which jobs a size will be chosen.
 func (r *reader) sizeShared() {
 	if r.mode == trial.Block {
 		return
 	}
+	given := givenSizes(r.jobs)
 	for i := range r.jobs {
 		j := &r.jobs[i]
-		for _, other := range r.jobs {
-			size := cmp.Or(other.options["size"], other.options["filesize"])
-			if !j.sized() && number(size) > 0 && j.has("filename") && other.options["filename"] == j.options["filename"] {
-				j.options["size"] = size
-				if other.options["size"] == "" && other.files() > 1 {
-					j.options["size"] = strconv.FormatUint(workload.Product(number(size), other.files()), 10)
-				}
-				r.change(j.place, "job %s has the size of its file, which job %s gives", j.name, other.name)
+		whole, sized := j.wholeOf(given), j.sized()
+		if whole.bytes > 0 && !sized {
+			r.change(j.place, "job %s has the size of its file, which job %s gives", j.name, whole.job)
+			if offset := number(j.options["offset"]); offset >= whole.bytes {
+				r.problem(&lineError{place: j.at["offset"], message: fmt.Sprintf("job %s begins at %s, and its file ends at %s", j.name, workload.Human(offset), workload.Human(whole.bytes)), remedy: "lower offset, or raise the size that job " + whole.job + " gives"})
+				continue
 			}
 		}
-		if !j.sized() && r.written() {
+		if !sized && whole.bytes == 0 && r.written() {
 			r.change(j.place, "job %s has no size: one is chosen for its files", j.name)
+		}
+		r.sayPercents(j, whole.bytes)
+		switch {
+		case whole.bytes > 0 && (len(j.percents) > 0 || !sized):
+			j.takePercents(whole.bytes)
+		case sized: // A file of the job's own has no size when fio takes a percentage of it for an offset.
+			delete(j.percents, "offset")
+			delete(j.percents, "offset_increment")
+			j.takePercents(0)
+		}
+	}
+}
+
+// sayPercents says what percentages are of. whole is the size of the file, or 0 if it is not known.
+func (r *reader) sayPercents(j *job, whole uint64) {
+	for _, name := range ofAFile {
+		percent, ok := j.percents[name]
+		switch {
+		case !ok || name == "io_size" && j.sized():
+		case whole > 0:
+			r.change(j.at[name], "%s=%d%% of job %s is of the %s that its file has", name, percent, j.name, workload.Human(whole))
+		case !j.sized():
+			r.change(j.at[name], "%s=%d%% of job %s is of the size that is chosen for its files", name, percent, j.name)
+		default:
+			r.change(j.at[name], "%s=%d%% of job %s is left out: a file has no size before it is written", name, percent, j.name)
 		}
 	}
 }

@@ -36,7 +36,12 @@ func unsized(c config, jobs []job, mode trial.Mode) []int {
 // setSize gives the jobs the size that was chosen.
 func setSize(jobs []job, which []int, choice result.SizeChoice) {
 	for _, i := range which {
-		jobs[i].options["size"], jobs[i].size = fmt.Sprint(choice.Bytes), &choice
+		j := &jobs[i]
+		if j.size = &choice; len(j.percents) > 0 {
+			j.takePercents(choice.Bytes / j.files())
+			continue
+		}
+		j.options["size"] = fmt.Sprint(choice.Bytes)
 	}
 }
 

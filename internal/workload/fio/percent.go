@@ -1,0 +1,172 @@
+package fio
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"storagebench.io/storagebench/internal/workload"
+)
+
+// ofAFile are options that may be a percentage of a file, or of a device.
+var ofAFile = []string{"offset", "offset_increment", "size", "io_size"}
+
+// keepPercents takes percentages out of the options of a job in a file system, until it is known
+// of how many bytes they are. On a device fio knows that.
+func (j *job) keepPercents() {
+	for _, name := range ofAFile {
+		percent, ok := strings.CutSuffix(j.options[name], "%")
+		if !ok {
+			continue
+		}
+		delete(j.options, name)
+		if j.percents == nil {
+			j.percents = map[string]uint64{}
+		}
+		if n := number(percent); n > 0 || name == "io_size" {
+			j.percents[name] = n
+		}
+	}
+}
+
+// givenSize is how large a file is, and the job that says so.
+type givenSize struct {
+	bytes uint64
+	job   string
+}
+
+// givenSizes are those of the files that jobs name, as fio makes them before any job runs: each is as
+// large as the job needs it that goes farthest.
+func givenSizes(jobs []job) map[string]givenSize {
+	given := map[string]givenSize{}
+	for _, j := range jobs {
+		e := extents{}
+		switch {
+		case !j.has("filename") || !j.sized() || strings.Contains(j.options["filesize"], "-"): // drawn from a range
+			continue
+		case j.percents["offset"] == 0 || j.has("filesize"):
+			e.add(j, 0)
+		}
+		if j.ofDevice() { // A percentage of it is not one of what the job uses.
+			for _, name := range j.fileNames() {
+				e[name] = max(e[name], apart(jobs, name))
+			}
+		}
+		for name, bytes := range e {
+			if bytes > given[name].bytes {
+				given[name] = givenSize{bytes, j.name}
+			}
+		}
+	}
+	return given
+}
+
+// ofDevice reports whether the author's file is a device, which has a size before a job uses it.
+func (j job) ofDevice() bool { return strings.Contains(":"+j.raws["filename"].value, ":/dev/") }
+
+// apart is how large a device is at least on which jobs do not overlap that begin at percentages of it.
+func apart(jobs []job, name string) uint64 {
+	type region struct{ percent, bytes uint64 }
+	var regions []region
+	for _, j := range jobs {
+		for _, own := range j.fileNames() {
+			if step := j.percents["offset_increment"]; own == name && !j.has("filesize") && (j.percents["offset"] > 0 || step > 0 || !j.has("offset")) {
+				for clone := range min(j.clones(), 100/max(1, step)+1) {
+					regions = append(regions, region{j.percents["offset"] + clone*step, j.perFile(0)})
+				}
+			}
+		}
+	}
+	least := uint64(0)
+	if len(regions) < 2 {
+		return least
+	}
+	for _, r := range regions {
+		next := uint64(100)
+		for _, other := range regions {
+			if other.percent > r.percent {
+				next = min(next, other.percent)
+			}
+		}
+		if next > r.percent {
+			least = max(least, workload.Product(r.bytes, 100)/(next-r.percent))
+		}
+	}
+	return least
+}
+
+// wholeOf is the size of each of the job's files, if it is given, and the job that gives it.
+func (j job) wholeOf(given map[string]givenSize) givenSize {
+	if low, _, _ := strings.Cut(j.options["filesize"], "-"); number(low) > 0 {
+		return givenSize{number(low), j.name}
+	}
+	var least givenSize
+	for i, name := range j.fileNames() {
+		if g := given[name]; i == 0 || g.bytes < least.bytes {
+			least = g
+		}
+	}
+	return least
+}
+
+// takePercents replaces percentages by bytes, of files of this size, as fio does: offsets begin at the
+// next block, and no clone goes past the end of the file. A job without a size has the rest of its files.
+func (j *job) takePercents(of uint64) {
+	block := j.minBlock()
+	up := func(name string) uint64 {
+		percent, ok := j.percents[name]
+		if !ok {
+			return number(j.options[name])
+		}
+		align := cmp.Or(number(j.options["offset_align"]), block)
+		n := (shareOf(of, percent) + align - 1) / align * align
+		j.options[name] = strconv.FormatUint(n, 10)
+		return n
+	}
+	offset, step := up("offset"), up("offset_increment")
+	region := uint64(0)
+	percent, has := j.percents["size"]
+	switch {
+	case !has && j.has("size"):
+		region = j.perFile(0)
+	default:
+		if !has {
+			percent = 100
+		}
+		region = min(shareOf(of, percent), of-min(of, offset))
+		if percent < 100 {
+			region -= region % block
+		}
+		j.setRegion(of, percent, region, offset+(j.clones()-1)*step)
+	}
+	if percent, ok := j.percents["io_size"]; ok {
+		j.options["io_size"] = strconv.FormatUint(max(1, shareOf(workload.Product(region, j.files()), percent)), 10)
+	}
+	j.percents = nil
+}
+
+// setRegion sets the size of a job that has a part of each of its files. last is where its last clone
+// begins. If that has less than the others, fio works it out.
+func (j *job) setRegion(of, percent, region, last uint64) {
+	switch {
+	case j.has("filesize") || last+region > of:
+		if !j.has("filesize") {
+			j.options["filesize"] = strconv.FormatUint(of, 10)
+		}
+		if percent < 100 {
+			j.options["size"] = fmt.Sprintf("%d%%", percent)
+		}
+	default:
+		j.options["size"] = strconv.FormatUint(workload.Product(region, j.files()), 10)
+	}
+}
+
+// sizePercent is the percentage of its files that a job uses.
+func (j job) sizePercent() uint64 {
+	percent, ok := strings.CutSuffix(j.options["size"], "%")
+	if !ok {
+		return 100
+	}
+	return number(percent)
+}
