@@ -50,7 +50,7 @@ func parseCommandLine(text string, includes, given map[string]string, known cata
 	if len(c.problems) > 0 || !c.program() {
 		return c
 	}
-	c.sections = []section{{name: global}}
+	c.sections = []section{{name: global, words: true}}
 	for len(c.words) > 0 && len(c.problems) < maxProblems {
 		w := c.words[0]
 		c.words = c.words[1:]
@@ -149,7 +149,7 @@ func (c *commandLine) option(w word) {
 			c.problem(w.place, fmt.Sprintf("more than %d jobs", maxSections), "split it into several workloads")
 			return
 		}
-		c.sections = append(c.sections, section{name: name, place: w.place})
+		c.sections = append(c.sections, section{name: name, words: true, place: w.place})
 	default:
 		last := &c.sections[len(c.sections)-1]
 		if len(last.options) == maxOptions {

@@ -27,13 +27,18 @@ type variables struct {
 
 // expand returns the value without variables. calculated reports that fio would calculate
 // with it, because one of its keywords is in it.
-func (v *variables) expand(value string) (out string, calculated bool, err error) {
+func (v *variables) expand(option, value string) (out string, calculated bool, err error) {
 	var b strings.Builder
 	for value != "" {
 		before, rest, found := strings.Cut(value, "$")
 		b.WriteString(before)
 		if !found {
 			break
+		}
+		if v.literal(option, rest) {
+			b.WriteByte('$')
+			value = rest
+			continue
 		}
 		name, fallback, after, err := v.reference(rest)
 		if err != nil {
@@ -52,6 +57,34 @@ func (v *variables) expand(value string) (out string, calculated bool, err error
 	}
 	return b.String(), calculated, nil
 }
+
+// formatWords are what fio replaces in filename_format, and nowhere else.
+var formatWords = []string{"jobname", "jobnum", "filenum", "clientuid"}
+
+// literal reports whether fio leaves a $ as it is in the name of a file, as it does with all but ${NAME} and its
+// keywords. On a command line a shell has looked for variables before.
+func (v *variables) literal(option, rest string) bool {
+	begins := func(word string) bool { return strings.HasPrefix(rest, word) }
+	switch {
+	case begins("{") || slices.ContainsFunc(keywords, begins):
+		return false
+	case option == "filename_format":
+		return !v.shell || slices.ContainsFunc(formatWords, begins)
+	case option == "filename" || option == "directory":
+		return !v.shell || slices.ContainsFunc(formatWords, func(word string) bool { return begins(word) && v.given[word] == "" })
+	}
+	return false
+}
+
+// missingError is a variable without a value.
+type missingError struct{ name string }
+
+func (e *missingError) Error() string {
+	return fmt.Sprintf("the variable %s has no value", clip(e.name))
+}
+
+// ofFormat reports whether it is a word of filename_format.
+func (e *missingError) ofFormat() bool { return slices.Contains(formatWords, e.name) }
 
 // reference splits what follows a $: the variable's name, its default, and the rest.
 func (v *variables) reference(rest string) (name string, fallback *string, after string, err error) {
@@ -103,7 +136,7 @@ func (v *variables) lookUp(name string, fallback *string) (string, error) {
 	case fallback != nil:
 		return *fallback, nil
 	}
-	return "", fmt.Errorf("the variable %s has no value", name)
+	return "", &missingError{name}
 }
 
 // check finds what is wrong with the variables themselves: names that are none, and those

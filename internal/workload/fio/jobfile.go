@@ -48,6 +48,8 @@ type option struct {
 type section struct {
 	name    string
 	options []option
+	// words reports that it is of a command line, whose options count in their order.
+	words bool
 	place
 }
 

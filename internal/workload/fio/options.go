@@ -25,7 +25,8 @@ const (
 	maxThink    = time.Hour
 	anyNumber   = math.MaxInt64
 	maxClones   = 1024 // numjobs of one job
-	maxThreads  = 1024 // of all jobs
+	maxTogether = 1024 // of jobs that run together
+	maxThreads  = 2048 // of all jobs: fio prints about 100 KB of each
 	maxFiles    = 500_000
 	maxAllFiles = 500_000 // fio has 1 KiB of memory for each
 )

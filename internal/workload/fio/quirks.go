@@ -91,4 +91,4 @@ func (c *commandLine) whole(name string) string {
 }
 
 // namesAndTargets are options that have no syntax of ours.
-var namesAndTargets = []string{"filename", "directory", "filename_format", "name", "description", "wait_for", "section"}
+var namesAndTargets = []string{"filename", "directory", "filename_format", "name", "description", "wait_for", "section", kbBase}

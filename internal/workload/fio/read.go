@@ -145,10 +145,11 @@ func (r *reader) sections(sections []section) {
 			into = defaults.clone()
 			into.name, into.place = s.name, s.place
 		}
-		for _, o := range s.options {
+		for _, o := range s.inOrder() {
 			r.option(&into, o, s.name)
 		}
 		if s.name == global {
+			defaults.decimal = into.decimal
 			continue
 		}
 		if o, ok := into.raws["create_only"]; ok {
@@ -243,20 +244,13 @@ func (r *reader) parameters(name string) {
 
 // option checks one option and puts its canonical value into the job, or notes why not.
 func (r *reader) option(j *job, o option, section string) {
-	if strings.ContainsRune(o.value, '$') && o.name != "filename_format" {
-		value, calculated, err := r.vars.expand(o.value)
-		if err != nil {
-			r.problem(&lineError{place: o.place, message: o.name + ": " + err.Error(), remedy: "set the variable in fio.variables, or write the value"})
-			return
-		}
-		if o.value = strings.TrimSpace(value); calculated {
-			r.calculate(&o, "+-*/")
-		}
+	if strings.ContainsRune(o.value, '$') && !r.replaceVariables(&o) {
+		return
 	}
 	r.calculate(&o, "(")
 	o.value = unquote(o)
-	if r.special(j, o, section) {
-		return
+	if o.name == "description" || r.special(j, o, section) {
+		return // a description is for people, who read it in the spec
 	}
 	if why := leftOut(o); why != "" {
 		r.change(o.place, "%s is left out: %s", written(o), why)
@@ -274,6 +268,9 @@ func (r *reader) option(j *job, o option, section string) {
 		r.change(o.place, "%s is left out: %s", written(o), why)
 		return
 	}
+	if j.decimal && !a.syntax.timed && !slices.Contains(patternOptions, o.name) {
+		o.value = decimal(o.value)
+	}
 	r.separate(&o)
 	if err := r.known.apply(j.options, o, r.mode); err != nil {
 		r.problem(err)
@@ -282,6 +279,26 @@ func (r *reader) option(j *job, o option, section string) {
 	if j.at[a.name] = o.place; unitChanged(o.value) && a.syntax.numeric && r.config.Preset == "" {
 		r.change(o.place, "%s: %s", written(o), "KiB, MiB and so on are powers of 1024; fio 3 itself takes them for powers of 1000")
 	}
+}
+
+// replaceVariables in a value. It reports whether the option can be read.
+func (r *reader) replaceVariables(o *option) bool {
+	value, calculated, err := r.vars.expand(o.name, o.value)
+	var missing *missingError
+	switch {
+	case err != nil && (o.name == "description" || leftOut(*o) != ""):
+		return true // nothing is made of it
+	case errors.As(err, &missing) && missing.ofFormat():
+		r.problem(&lineError{place: o.place, message: fmt.Sprintf("%s: fio takes ${%s} for a variable of the environment, which has no value; it replaces $%[2]s, only in filename_format", o.name, missing.name), remedy: "write filename_format=…$" + missing.name + "… for a file of each clone, or set the variable in fio.variables"})
+		return false
+	case err != nil:
+		r.problem(&lineError{place: o.place, message: o.name + ": " + err.Error(), remedy: "set the variable in fio.variables, or write the value"})
+		return false
+	}
+	if o.value = strings.TrimSpace(value); calculated {
+		r.calculate(o, "+-*/")
+	}
+	return true
 }
 
 // unitChanged reports whether a size has a unit that fio reads otherwise.
@@ -347,6 +364,9 @@ func (c catalogue) apply(into map[string]string, o option, mode trial.Mode) erro
 			return &lineError{place: o.place, message: o.name + " has no value", remedy: "write " + o.name + "=… (" + a.syntax.name + ")"}
 		}
 		value = a.syntax.bare
+	}
+	if e := a.notCalculated(o); e != nil {
+		return e
 	}
 	if err := checkCharacters(value); err != nil && !slices.Contains(patternOptions, a.name) {
 		return &lineError{place: o.place, message: o.name + ": " + err.Error(), remedy: "write plain values: backquotes, quotes and expressions of a shell are not expanded"}

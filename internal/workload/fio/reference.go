@@ -70,7 +70,7 @@ own in which sizes are bytes and times are microseconds; the trial's document ho
 - **Names.** The name of a job is that of its section, or its ` + "`name`" + `, with - for what is not a letter,
   a digit or one of ` + "`- _ + .`" + `. Of several with one name the second is called NAME-2, and so on.
 - **Sizes.** ` + "`4k`, `4KB`, `4Ki` and `4KiB`" + ` are all 4096 bytes, and so on for M, G, T and P. fio 3.33
-  takes ` + "`KiB`" + ` for 1000 bytes. ` + "`0x1000`" + ` is 4096. ` + "`bs=4k-16k`" + ` is 4k for reads and 16k for writes, as in fio; ` + "`bsrange`" + ` is a range.
+  takes ` + "`KiB`" + ` for 1000 bytes. With ` + "`kb_base=1000`" + ` a k is 1000 bytes and a KiB 1024, as in fio. ` + "`0x1000`" + ` is 4096. ` + "`bs=4k-16k`" + ` is 4k for reads and 16k for writes, as in fio; ` + "`bsrange`" + ` is a range.
   0 is the same as no ` + "`size`, `io_size`, `number_ios`, `loops`, `rate`, `rate_iops` or `thinktime`" + `.
 - **Percentages** of ` + "`size`, `io_size`, `offset` and `offset_increment`" + ` are of the device. In a file system they are of the file
   whose size this or another job gives, and otherwise of the size that is chosen. For a file in place of a device whose jobs begin at

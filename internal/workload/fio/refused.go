@@ -18,7 +18,6 @@ func refusals() map[string]string {
 		"verify_state_load": files, "aux-path": files,
 		"cgroup": node, "cgroup_weight": node, "cgroup_nodelete": node,
 		"uid": "it changes the user", "gid": "it changes the user", "readonly": "writing is chosen with rw, and files are written before the first trial",
-		"kb_base":     "it changes what a k is",
 		"fill_device": "it fills the volume until an error, which can evict what else runs on the node", "fill_fs": "it fills the volume until an error, which can evict what else runs on the node",
 		"profile":     "write the job's options instead",
 		"thinkcycles": newer, "end_syncfs": newer, "ramp_size": newer, "sprandom": newer, "random_sequence_stride": newer, "verify_write_sequence": newer, "verify_header_seed": newer, "verify_pattern_interval": newer, "libaio_vectored": newer,

@@ -29,6 +29,8 @@ type job struct {
 	size *result.SizeChoice
 	// offer is the rate that is offered in an open loop, or nil.
 	offer *offer
+	// decimal: a k is 1000 (kb_base).
+	decimal bool
 	// elsewhere: somebody else's fio ran it, on a system that is not known.
 	elsewhere bool
 }
@@ -77,7 +79,7 @@ func resolveAll(c config, mode trial.Mode, name string) resolved {
 	r := newReader(c, mode)
 	r.read(name)
 	r.retarget()
-	threads, files := uint64(0), uint64(0)
+	threads, together, most, files := uint64(0), uint64(0), uint64(0), uint64(0)
 	for i := range r.jobs {
 		r.complete(&r.jobs[i])
 	}
@@ -87,11 +89,18 @@ func resolveAll(c config, mode trial.Mode, name string) resolved {
 		if err := j.checkWhole(mode); err != nil {
 			r.problem(err)
 		}
-		threads += j.clones()
+		if j.on("stonewall") {
+			together = 0
+		}
+		threads, together = threads+j.clones(), together+j.clones()
+		most = max(most, together)
 		files += j.clones() * j.files()
 	}
-	if threads > maxThreads {
-		r.problem(invalid(c.field(), fmt.Sprintf("the jobs have %d clones in total, more than the limit of %d", threads, maxThreads), "lower numjobs"))
+	switch {
+	case most > maxTogether:
+		r.problem(invalid(c.field(), fmt.Sprintf("%d clones run together, more than the limit of %d", most, maxTogether), "lower numjobs, or let jobs run one after the other (stonewall)"))
+	case threads > maxThreads:
+		r.problem(invalid(c.field(), fmt.Sprintf("the jobs have %d clones in total, more than the limit of %d", threads, maxThreads), "lower numjobs, or make several workloads of the groups that run one after the other"))
 	}
 	if files > maxAllFiles {
 		r.problem(invalid(c.field(), fmt.Sprintf("the jobs have %d files in total, more than the limit of %d", files, maxAllFiles), "lower nrfiles or numjobs"))

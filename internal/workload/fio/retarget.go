@@ -90,6 +90,9 @@ func (r *reader) inTheDirectory(j *job, f *fileNamer) {
 	if changed {
 		r.change(o.place, "%s: %s in the target's directory", written(o), clip(j.options["filename"]))
 	}
+	if j.clones() > 1 && strings.Contains(o.value, "$jobnum") {
+		r.change(o.place, "all clones of job %s use this file: fio replaces $jobnum only in filename_format", j.name)
+	}
 	if j.has("nrfiles") {
 		delete(j.options, "nrfiles")
 		r.change(j.at["nrfiles"], "nrfiles of job %s is left out: the number of files is that of the names", j.name)

@@ -11,8 +11,9 @@ import (
 // that are done in another way. It reports whether it did.
 func (r *reader) special(j *job, o option, section string) bool {
 	switch o.name {
-	case "description":
-		return true // for people, who read it in the spec
+	case kbBase:
+		r.setBase(j, o)
+		return true
 	case "filename", "directory", "filename_format":
 		if o.value == "" {
 			r.problem(&lineError{place: o.place, message: o.name + " has no value", remedy: "remove it"})
@@ -121,7 +122,7 @@ func leavesOut() map[string]string {
 
 // leftOut returns why an option is left out, or "".
 func leftOut(o option) string {
-	if o.name == "kb_base" && o.value == "1024" || o.name == "verify_state_load" && o.value == "0" {
+	if o.name == "verify_state_load" && o.value == "0" {
 		return "that is the default"
 	}
 	return leavesOut()[o.name]

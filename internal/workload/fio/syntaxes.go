@@ -54,7 +54,7 @@ func engineName() syntax {
 		"falloc": ofFiles, "ftruncate": ofFiles, "e4defrag": ofFiles, "filecreate": ofFiles, "filestat": ofFiles, "filedelete": ofFiles, "filexattr": ofFiles, "dircreate": ofFiles, "dirstat": ofFiles, "dirdelete": ofFiles,
 		"libpmem": memory, "dev-dax": memory, "pmemblk": memory, "mtd": "it works on raw flash", "windowsaio": elsewhere, "solarisaio": elsewhere,
 		"libzbc": zoned, "libblkio": own, "libcufile": "it moves data into the memory of a GPU", "libhipfile": "it moves data into the memory of a GPU", "xnvme": "it sends NVMe commands past the target",
-		"cpp_null": "it does no I/O", "page_fault": "it does no I/O", "splice": "it is not supported",
+		"cpp_null": "it does no I/O", "page_fault": "it does no I/O", "splice": "it moves pages through a pipe and reads into no buffer, which hardly any program does",
 		"null": "it does no I/O", "cpuio": "it does no I/O", "net": "it measures a network", "netsplice": "it measures a network", "rdma": "it measures a network",
 		"sg": "it sends SCSI commands past the target", "io_uring_cmd": "it sends NVMe commands past the target", "exec": "it starts a program", "external": "it loads a library",
 		"rbd": own, "rados": own, "http": own, "libhdfs": own,
@@ -113,7 +113,7 @@ func sizeOrRange(of syntax) syntax {
 
 // delay is a time, or a range of times.
 func delay(of syntax) syntax {
-	return syntax{name: of.name + ", or a range", check: func(v string) (string, error) {
+	return syntax{name: of.name + ", or a range", timed: true, check: func(v string) (string, error) {
 		low, high, ranged := strings.Cut(v, "-")
 		a, err := of.check(low)
 		if err != nil || !ranged {

@@ -28,6 +28,8 @@ type syntax struct {
 	flag bool
 	// numeric: the value is a number, which may be calculated.
 	numeric bool
+	// timed: the value is a time, with other units than sizes have.
+	timed bool
 }
 
 // choiceError is a value that is not among those that an option takes.
@@ -191,6 +193,9 @@ func sizeSplit(of syntax) syntax {
 		}
 		for i, entry := range entries {
 			bytes, percent, _ := strings.Cut(entry, "/")
+			if strings.Contains(bytes, "-") {
+				return "", fmt.Errorf("%q is a range, of which fio would take only the first size; ranges are for bsrange", clip(bytes))
+			}
 			canonical, err := of.check(bytes)
 			if err != nil {
 				return "", err
@@ -213,7 +218,7 @@ func duration(unit time.Duration, high time.Duration) syntax {
 	if unit == time.Microsecond {
 		name = "time in microseconds, or with a unit: us, ms, s, m, h, d"
 	}
-	return syntax{name: name, numeric: true, check: func(v string) (string, error) {
+	return syntax{name: name, numeric: true, timed: true, check: func(v string) (string, error) {
 		d, err := parseTime(v, unit)
 		if err != nil {
 			return "", err

@@ -320,7 +320,7 @@ func (s *splitter) arithmetic() bool {
 	text := inner
 	if strings.Contains(text, "$") {
 		var err error
-		if text, _, err = v.expand(text); err != nil {
+		if text, _, err = v.expand("", text); err != nil {
 			return false
 		}
 	}
