@@ -169,7 +169,7 @@ func TestHostileOptionsAreRefused(t *testing.T) {
 		"aux-path=/etc", "client=host", "server", "remote-config=x", "daemonize=/x", "trigger=id", "trigger-file=/etc/x",
 		"buffer_pattern='/etc/shadow'", "verify_pattern='/etc/shadow'", "verify_pattern=\"a\"'/etc/shadow'", "buffer_pattern=%p", "buffer_pattern=%o", "verify_state_load=1",
 		"size=${HOME}", "size=$HOME", "size=1g*$(id)", "bs=`id`", "bs=$(id)", "bs=${", "bs=${a b}", "rw=read$", "bs=4k`id`", "size=(1g+1g", "size=(1g;id)", "size=4k'", "rw=read\\", "size=((((((((((((((((((1))))))))))))))))))",
-		"numjobs=1025", "numjobs=0", "numjobs=-1", "iodepth=1000000", "nrfiles=1000000000", "bs=1g", "loops=99999999999", "verify_async=100000",
+		"numjobs=1025", "numjobs=0", "numjobs=-1", "iodepth=1000000", "nrfiles=1000000000", "bs=2g", "loops=99999999999", "verify_async=100000",
 		"fill_device=1", "kb_base=1001", "profile=act", "zonemode=zbd", "max_open_zones=1",
 		"create_only=1", "verify_only=1", "readonly", "\x00=1", "=1", "RW=read", "rw\t=read\x00",
 	} {

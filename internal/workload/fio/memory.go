@@ -67,7 +67,11 @@ func (j job) inMemory(need uint64) string {
 // memory that a job's clones allocate while they run. Every engine allocates buffers for
 // iodepth, also those that use only one.
 func (j job) memory(device uint64) uint64 {
-	unit := workload.Sum(j.maxBlock(), pageSize, perDepth)
+	buffer := workload.Sum(j.maxBlock(), pageSize)
+	if j.onlyTrims() {
+		buffer = 0
+	}
+	unit := workload.Sum(buffer, perDepth)
 	if j.options["io_submit_mode"] == "offload" {
 		unit = workload.Sum(unit, perOffloaded)
 	}

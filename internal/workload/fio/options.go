@@ -20,7 +20,7 @@ type allowed struct {
 }
 
 const (
-	maxBlock    = 256 << 20
+	maxBlock    = 1 << 30 // of reads and writes: those of trims have no buffer
 	maxRuntime  = 144 * time.Hour // the longest timeout of a benchmark
 	maxThink    = time.Hour
 	anyNumber   = math.MaxInt64
@@ -46,7 +46,7 @@ func options() []group {
 }
 
 func patterns() []allowed {
-	block := size(1, maxBlock)
+	block := size(1, maxSize) // see checkWhole
 	return []allowed{
 		{name: "rw", aliases: []string{"readwrite"}, syntax: patternName(), about: "the pattern; fio's default is read"},
 		{name: "bs", aliases: []string{"blocksize"}, syntax: list(block), about: "size of an I/O; fio's default is 4k"},

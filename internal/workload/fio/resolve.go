@@ -259,6 +259,11 @@ func (j job) checkWhole(mode trial.Mode) error {
 		}
 		return &lineError{place: at, message: message, remedy: remedy}
 	}
+	for _, name := range []string{"bs", "bsrange", "bssplit"} {
+		if n := j.maxBlock(); n > maxBlock && j.has(name) && !j.onlyTrims() {
+			return wrong(j.at[name], fmt.Sprintf("%s has blocks of %s, more than the %s that a buffer may have", j.title(), workload.Human(n), workload.Human(maxBlock)), "lower "+name)
+		}
+	}
 	switch each := number(j.options["size"]) / j.files(); {
 	case mode == trial.Filesystem && strings.Contains(j.pattern(), "trim"):
 		return wrong(j.place, fmt.Sprintf("%s has rw=%s, which files do not support", j.title(), j.options["rw"]), "trim needs a block device: a target with blockDevice, or volumeMode: Block")
@@ -313,6 +318,9 @@ func (j job) pattern() string {
 		return p
 	}
 }
+
+// onlyTrims reports whether the job moves no data.
+func (j job) onlyTrims() bool { return j.pattern() == "trim" || j.pattern() == "randtrim" }
 
 // reads reports whether the job reads what it did not write.
 func (j job) reads() bool {

@@ -98,3 +98,18 @@ func TestMessagesSayWhatFioWouldMakeOfAValue(t *testing.T) {
 		}
 	}
 }
+
+// A trim has no buffer, so that its blocks may be of any size.
+func TestBlocksOfTrimsAreAsLargeAsFioTakesThem(t *testing.T) {
+	jobs, err := resolve(config{JobFile: "[a]\nrw=trim\nbs=4g\niodepth=64\nioengine=libaio\n[b]\nrw=randtrim\nbsrange=1m-8g"}, trial.Block, "w")
+	if err != nil || jobs[0].options["bs"] != "4294967296" || jobs[0].memory(64<<30) > 1<<20 {
+		t.Errorf("%v: %v", err, jobs)
+	}
+	if _, err := resolve(config{JobFile: "[a]\nrw=read\nbs=1g\nsize=4g"}, trial.Block, "w"); err != nil {
+		t.Error(err)
+	}
+	f := failure(t, check(t, config{JobFile: "[a]\nrw=trimwrite\nbs=4k,4k,4g\nsize=8g"}, trial.Block))
+	if !strings.Contains(f.Message, "line 3: job a has blocks of 4 GiB, more than the 1 GiB that a buffer may have") || f.Remedy != "lower bs" {
+		t.Errorf("%+v", f)
+	}
+}
