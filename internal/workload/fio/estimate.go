@@ -99,8 +99,12 @@ func (e extents) total() uint64 {
 func footprint(jobs []job, preset uint64) uint64 {
 	named := extents{}
 	var own uint64
+	shared := map[string]bool{}
 	for _, j := range jobs {
-		if j.has("filename") {
+		shared[j.filesOf] = true
+	}
+	for _, j := range jobs {
+		if j.has("filename") || shared[j.name] || j.filesOf != "" {
 			named.add(j, preset)
 			continue
 		}

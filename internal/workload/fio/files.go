@@ -112,14 +112,14 @@ func shareFiles(jobs []job) {
 		changed = false
 		laid := map[string]string{}
 		for _, j := range jobs {
-			for _, name := range j.fileNames() {
+			for _, name := range j.names() {
 				if j.found.Files == result.Overwrite {
 					laid[name] = j.name
 				}
 			}
 		}
 		for i := range jobs {
-			for _, name := range jobs[i].fileNames() {
+			for _, name := range jobs[i].names() {
 				if owner, ok := laid[name]; ok && jobs[i].found.Files != result.Overwrite {
 					jobs[i].found.Files, jobs[i].found.Why, changed = result.Overwrite, "it shares file "+name+" with job "+owner, true
 				}

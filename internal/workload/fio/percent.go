@@ -43,7 +43,7 @@ func givenSizes(jobs []job) map[string]givenSize {
 	for _, j := range jobs {
 		e := extents{}
 		switch {
-		case !j.has("filename") || !j.sized() || strings.Contains(j.options["filesize"], "-"): // drawn from a range
+		case !j.sized() || len(j.names()) == 0 || strings.Contains(j.options["filesize"], "-"): // drawn from a range
 			continue
 		case j.percents["offset"] == 0 || j.has("filesize"):
 			e.add(j, 0)
@@ -102,10 +102,13 @@ func (j job) wholeOf(given map[string]givenSize) givenSize {
 		return givenSize{number(low), j.name}
 	}
 	var least givenSize
-	for i, name := range j.fileNames() {
+	for i, name := range j.names() {
 		if g := given[name]; i == 0 || g.bytes < least.bytes {
 			least = g
 		}
+	}
+	if !j.has("filename") && least.job == j.name {
+		return givenSize{} // its own file, which is not there yet
 	}
 	return least
 }

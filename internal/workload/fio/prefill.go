@@ -100,8 +100,11 @@ func fileWriters(jobs []job) []job {
 			}
 			continue
 		}
+		if slices.ContainsFunc(writers, j.writtenBy) {
+			continue
+		}
 		extra := map[string]string{"file_service_type": "sequential", "openfiles": strconv.FormatUint(min(j.files(), 64), 10)}
-		for _, name := range []string{"size", "filesize", "nrfiles", "numjobs", "offset", "offset_increment"} {
+		for _, name := range []string{"size", "filesize", "nrfiles", "numjobs", "offset", "offset_increment", "filename_format"} {
 			if j.has(name) {
 				extra[name] = j.options[name]
 			}
@@ -121,6 +124,19 @@ func fileWriters(jobs []job) []job {
 		writers = append(writers, w)
 	}
 	return writers
+}
+
+// writtenBy reports whether a job writes just those files that this one needs.
+func (j job) writtenBy(w job) bool {
+	if j.filesOf == "" || w.name != j.filesOf && w.options["filename_format"] != j.options["filename_format"] {
+		return false
+	}
+	for _, name := range []string{"size", "filesize", "nrfiles", "numjobs", "offset", "offset_increment"} {
+		if w.options[name] != j.options[name] {
+			return false
+		}
+	}
+	return true
 }
 
 // deviceWriters is one job that writes the device from its start to the last

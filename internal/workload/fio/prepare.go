@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,7 +116,10 @@ func chosenSize(jobs []job, which []int, mode trial.Mode, machine workload.Machi
 		case mode == trial.Block:
 			parts = 1
 		case name == "":
-			parts += j.clones()
+			if key := cmp.Or(j.filesOf, j.name) + "."; !shared[key] {
+				shared[key] = true
+				parts += j.clones()
+			}
 		case !shared[name]:
 			shared[name] = true
 			parts++

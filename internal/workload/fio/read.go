@@ -143,7 +143,7 @@ func (r *reader) sections(sections []section) {
 		into := defaults
 		if s.name != global {
 			into = defaults.clone()
-			into.name, into.place = s.name, s.place
+			into.name, into.section, into.place = s.name, s.name, s.place
 		}
 		for _, o := range s.inOrder() {
 			r.option(&into, o, s.name)

@@ -69,6 +69,7 @@ own in which sizes are bytes and times are microseconds; the trial's document ho
   on a device it has all of it.
 - **Names.** The name of a job is that of its section, or its ` + "`name`" + `, with - for what is not a letter,
   a digit or one of ` + "`- _ + .`" + `. Of several with one name the second is called NAME-2, and so on.
+  Jobs whose files have equal names in fio, as those of one section name or one ` + "`filename_format`" + `, share them.
 - **Sizes.** ` + "`4k`, `4KB`, `4Ki` and `4KiB`" + ` are all 4096 bytes, and so on for M, G, T and P. fio 3.33
   takes ` + "`KiB`" + ` for 1000 bytes. With ` + "`kb_base=1000`" + ` a k is 1000 bytes and a KiB 1024, as in fio. ` + "`0x1000`" + ` is 4096. ` + "`bs=4k-16k`" + ` is 4k for reads and 16k for writes, as in fio; ` + "`bsrange`" + ` is a range.
   0 is the same as no ` + "`size`, `io_size`, `number_ios`, `loops`, `rate`, `rate_iops` or `thinktime`" + `.

@@ -29,6 +29,8 @@ type job struct {
 	size *result.SizeChoice
 	// offer is the rate that is offered in an open loop, or nil.
 	offer *offer
+	// section that the job is, as its author called it, and the job above whose files it uses, or empty.
+	section, filesOf string
 	// decimal: a k is 1000 (kb_base).
 	decimal bool
 	// elsewhere: somebody else's fio ran it, on a system that is not known.
@@ -349,7 +351,7 @@ func (j job) minBlock() uint64 {
 
 // defaultName is what fio calls a file of a job without filename.
 func (j job) defaultName(clone, file uint64) string {
-	return fmt.Sprintf("%s.%d.%d", j.name, clone, file)
+	return fmt.Sprintf("%s.%d.%d", cmp.Or(j.filesOf, j.name), clone, file)
 }
 
 // engine is ioengine, with fio's default.

@@ -34,6 +34,7 @@ func (r *reader) retarget() {
 	for i := range r.jobs {
 		r.inTheDirectory(&r.jobs[i], &f)
 	}
+	r.shareNames()
 }
 
 func (r *reader) onTheDevice(j *job) {
@@ -111,8 +112,7 @@ func (r *reader) format(j *job, f *fileNamer) {
 			delete(j.options, "nrfiles")
 			r.change(j.at["nrfiles"], "nrfiles of job %s is left out: %s has one name for all files of a clone, so that each clone has one file", j.name, written(o))
 		}
-		r.change(o.place, "%s is left out: fio's own names, %s.0.0 and so on", written(o), j.name)
-		return
+		return // see shareNames
 	}
 	n := j.files()
 	if !strings.Contains(o.value, "$filenum") {
@@ -124,7 +124,7 @@ func (r *reader) format(j *job, f *fileNamer) {
 	}
 	names := make([]string, n)
 	for i := range names {
-		names[i] = f.name(strings.NewReplacer("$jobname", j.name, "$filenum", strconv.Itoa(i), "$jobnum", "0", "$clientuid", "").Replace(o.value))
+		names[i] = f.name(strings.NewReplacer("$jobname", j.section, "$filenum", strconv.Itoa(i), "$jobnum", "0", "$clientuid", "").Replace(o.value))
 	}
 	j.options["filename"], j.at["filename"] = strings.Join(names, ":"), o.place
 	delete(j.options, "nrfiles")

@@ -1,0 +1,61 @@
+package fio
+
+import "strings"
+
+// Jobs whose files fio gives the same names use the same files: those of one name, and those of one
+// filename_format. Here every job has a name of its own, and the files have that of the first.
+
+// maxListed bounds how many names of files are listed of one job.
+const maxListed = 1024
+
+// formatOf is what fio makes the names of a job's files from, with the directory; empty if they are named.
+func (j *job) formatOf() string {
+	if _, named := j.raws["filename"]; named {
+		return ""
+	}
+	format := "$jobname.$jobnum.$filenum"
+	if o, ok := j.raws["filename_format"]; ok {
+		format = o.value
+	}
+	return j.raws["directory"].value + "\x00" + strings.ReplaceAll(format, "$jobname", j.section)
+}
+
+// shareNames gives jobs whose files have equal names those of the first.
+func (r *reader) shareNames() {
+	first := map[string]*job{}
+	for i := range r.jobs {
+		j := &r.jobs[i]
+		format := j.formatOf()
+		if format == "" || j.has("filename") {
+			continue
+		}
+		other, ok := first[format]
+		if !ok {
+			if first[format] = j; j.raws["filename_format"].value != "" {
+				o := j.raws["filename_format"]
+				r.change(o.place, "%s is left out: fio's own names, %s.0.0 and so on", written(o), j.name)
+			}
+			continue
+		}
+		j.filesOf = other.name
+		j.options["filename_format"] = other.name + ".$jobnum.$filenum"
+		r.change(j.place, "job %s uses the files of job %s, as fio gives them the same names", j.name, other.name)
+	}
+}
+
+// names of all files of the job's clones, unless there are too many to list.
+func (j job) names() []string {
+	if j.has("filename") {
+		return j.fileNames()
+	}
+	if j.clones()*j.files() > maxListed {
+		return nil
+	}
+	var names []string
+	for clone := range j.clones() {
+		for file := range j.files() {
+			names = append(names, j.defaultName(clone, file))
+		}
+	}
+	return names
+}
