@@ -113,3 +113,11 @@ func TestBlocksOfTrimsAreAsLargeAsFioTakesThem(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+// fio takes the two ends of a range in any order.
+func TestARangeOfSizesMayBeginWithTheLarger(t *testing.T) {
+	jobs, _ := withChanges(t, "[a]\nrw=read\nsize=1m\nbsrange=64k-4k,4k-8k")
+	if got := jobs[0].options["bsrange"]; got != "4096-65536,4096-8192" {
+		t.Error(got)
+	}
+}

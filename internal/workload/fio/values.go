@@ -177,8 +177,8 @@ func sizeRange(of syntax) syntax {
 		if err != nil {
 			return "", err
 		}
-		if m, n := number(a), number(b); m > n {
-			return "", fmt.Errorf("%q: %s is more than %s", clip(v), low, high)
+		if number(a) > number(b) {
+			a, b = b, a // as fio does
 		}
 		return a + "-" + b, nil
 	}}
