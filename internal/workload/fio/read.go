@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -301,6 +302,9 @@ func (r *reader) replaceVariables(o *option) bool {
 	return true
 }
 
+// blank is what templates have in place of a value: {{ size }}, {size}, @SIZE@ or <size>.
+var blank = regexp.MustCompile(`\{[^{}$]+\}|@\w+@|<[\w -]+>`)
+
 // unitChanged reports whether a size has a unit that fio reads otherwise.
 func unitChanged(value string) bool { return strings.Contains(strings.ToLower(value), "ib") }
 
@@ -369,7 +373,11 @@ func (c catalogue) apply(into map[string]string, o option, mode trial.Mode) erro
 		return e
 	}
 	if err := checkCharacters(value); err != nil && !slices.Contains(patternOptions, a.name) {
-		return &lineError{place: o.place, message: o.name + ": " + err.Error(), remedy: "write plain values: backquotes, quotes and expressions of a shell are not expanded"}
+		remedy := "write plain values: backquotes, quotes and expressions of a shell are not expanded"
+		if blank.MatchString(value) {
+			remedy = "it is a blank of a template: write the value that belongs there"
+		}
+		return &lineError{place: o.place, message: o.name + ": " + err.Error(), remedy: remedy}
 	}
 	if a.unsets(value) {
 		delete(into, a.name)

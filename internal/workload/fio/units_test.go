@@ -89,6 +89,8 @@ func TestMessagesSayWhatFioWouldMakeOfAValue(t *testing.T) {
 		"ioengine=splice":                 {"moves pages through a pipe", "psync"},
 		"bssplit=4k-8k/50:64k/50":         {`"4k-8k" is a range`, "4k/60:64k/40"},
 		"filename=data-${jobnum}":         {"${jobnum} for a variable of the environment, which has no value; it replaces $jobnum, only in filename_format", "filename_format=…$jobnum…"},
+		"bs={{ block_size }}":             {`holds the character '{'`, "a blank of a template"},
+		"iodepth=@DEPTH@":                 {`holds the character '@'`, "a blank of a template"},
 		"kb_base=2000":                    {"neither 1000 nor 1024", "1000 or 1024"},
 		"filename_format=${HOST}.$jobnum": {"the variable HOST has no value", "fio.variables"},
 	} {
