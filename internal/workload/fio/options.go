@@ -20,7 +20,7 @@ type allowed struct {
 }
 
 const (
-	maxBlock    = 1 << 30 // of reads and writes: those of trims have no buffer
+	maxBlock    = 1 << 30         // of reads and writes: those of trims have no buffer
 	maxRuntime  = 144 * time.Hour // the longest timeout of a benchmark
 	maxThink    = time.Hour
 	anyNumber   = math.MaxInt64
