@@ -63,18 +63,18 @@ func (d *direction) contradiction() string {
 	seconds := d.Runtime / milli
 	iops, bytes := float64(d.IOs)/seconds, float64(d.Bytes)/seconds
 	switch {
-	case d.IOPS > 0 && apart(d.IOPS, iops, 1):
+	case d.IOPS > 0 && differ(d.IOPS, iops, 1):
 		return fmt.Sprintf("fio printed %.6g IOPS, and %d I/Os in %.6g s are %.6g IOPS, which count", d.IOPS, d.IOs, seconds, iops)
-	case d.Bytes > 0 && d.BytesPerSecond > 0 && apart(d.BytesPerSecond, bytes, kibi):
+	case d.Bytes > 0 && d.BytesPerSecond > 0 && differ(d.BytesPerSecond, bytes, kibi):
 		return fmt.Sprintf("fio printed %.6g bytes/s, and %d bytes in %.6g s are %.6g bytes/s, which count", d.BytesPerSecond, d.Bytes, seconds, bytes)
-	case d.Bytes > 0 && d.BytesPerSecond == 0 && d.KiBPerSecond > 0 && apart(d.KiBPerSecond*kibi, bytes, kibi):
+	case d.Bytes > 0 && d.BytesPerSecond == 0 && d.KiBPerSecond > 0 && differ(d.KiBPerSecond*kibi, bytes, kibi):
 		return fmt.Sprintf("fio printed %.6g KiB/s, and %d bytes in %.6g s are %.6g KiB/s, which count", d.KiBPerSecond, d.Bytes, seconds, bytes/kibi)
 	}
 	return ""
 }
 
-// apart reports whether two rates differ by more than fio rounds, which is to a whole unit.
-func apart(a, b, unit float64) bool {
+// differ reports whether two rates differ by more than fio rounds, which is to a whole unit.
+func differ(a, b, unit float64) bool {
 	const rounding = 0.02
 	return math.Abs(a-b) > unit+rounding*math.Max(a, b)
 }
