@@ -164,12 +164,12 @@ func TestAPlanThatCouldNotBeBuiltIsNotTriedAgainFromTheSame(t *testing.T) {
 }
 
 func TestARunThatNamesNoTimeoutHasTheAPIsDefault(t *testing.T) {
-	p := &pass{StorageBenchmark: withJobFile(0)}
-	if got := p.timeout(); got != 2*time.Hour {
+	r, p := &Reconciler{}, &pass{StorageBenchmark: withJobFile(0)}
+	if got := r.timeout(p); got != 2*time.Hour {
 		t.Errorf("got %s", got)
 	}
 	p.Spec.Timeout = &metav1.Duration{Duration: time.Minute}
-	if got := p.timeout(); got != time.Minute {
+	if got := r.timeout(p); got != time.Minute {
 		t.Errorf("got %s", got)
 	}
 }

@@ -94,18 +94,24 @@ func (r *Reconciler) finish(p *pass, failure *trial.Failure) {
 	p.outcome = status.Outcome{Again: staleRetry} // for its time to live
 }
 
-func (p *pass) timeout() time.Duration {
-	if p.Spec.Timeout == nil {
-		return 2 * time.Hour // the API's default
+// timeout of a run: a new one in the spec counts at once, but never beyond the operator's limit, which
+// only the start of a run is checked against.
+func (r *Reconciler) timeout(p *pass) time.Duration {
+	timeout := 2 * time.Hour // the API's default
+	if p.Spec.Timeout != nil {
+		timeout = p.Spec.Timeout.Duration
 	}
-	return p.Spec.Timeout.Duration
+	if limit := r.Limits.Timeout; limit > 0 {
+		timeout = min(timeout, limit)
+	}
+	return timeout
 }
 
 // observeWorkers gathers the world of a run that has a plan.
 func (r *Reconciler) observeWorkers(ctx context.Context, p *pass, s *scene) error {
 	run := p.Status.Run
 	s.world.Started = run.StartedAt != nil
-	s.world.Active, s.world.Timeout = status.Active(run, r.Clock.Now()), p.timeout()
+	s.world.Active, s.world.Timeout = status.Active(run, r.Clock.Now()), r.timeout(p)
 	var err error
 	if s.seen, err = r.Workers.Of(ctx, p.StorageBenchmark, run.ID); err != nil {
 		return err
@@ -141,6 +147,9 @@ func (r *Reconciler) observeWorkers(ctx context.Context, p *pass, s *scene) erro
 		}
 	}
 	s.world.Claim, err = r.Leases.Claim(ctx, p.StorageBenchmark, current.Node)
+	if err == nil && s.world.Claim.Mine {
+		err = r.Leases.Renew(ctx, current.Node, r.timeout(p))
+	}
 	return err
 }
 
@@ -149,7 +158,7 @@ func (r *Reconciler) act(ctx context.Context, p *pass, s *scene, a progress.Acti
 	job := s.seen[a.Worker].Job
 	switch a.Verb {
 	case progress.Acquire:
-		return r.Leases.Acquire(ctx, p.StorageBenchmark, a.Node)
+		return r.Leases.Acquire(ctx, p.StorageBenchmark, a.Node, r.timeout(p))
 	case progress.Release:
 		return r.Leases.Release(ctx, p.StorageBenchmark, a.Node)
 	case progress.Start, progress.Resume:
@@ -211,7 +220,7 @@ func (r *Reconciler) beginOn(ctx context.Context, p *pass, s *scene, a progress.
 	order := workers.Order{
 		Benchmark: p.StorageBenchmark, Plan: s.plan.Plan, Document: s.plan.Document, Worker: self, Target: target,
 		Bucket: bucket, CABundle: authority, NodeUID: s.nodes[self.Node].UID,
-		Left:  max(0, p.timeout()-s.world.Active),
+		Left:  max(0, r.timeout(p)-s.world.Active),
 		Share: share(p.Status.Run, s.plan.Plan), Last: unended(p.Status.Run, s.plan.Plan) == 1,
 	}
 	if a.Verb == progress.Resume {

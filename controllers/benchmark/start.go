@@ -65,7 +65,7 @@ func (r *Reconciler) start(ctx context.Context, p *pass) (done bool, err error) 
 		WorkersTotal:  int32(len(built.Workers)),
 	}
 	status.SetTotals(p.Status.Run, 0)
-	for _, note := range append(admission.Notes(facts), timeoutNotes(plan.Duration(built, r.Rules.Engines), p.timeout())...) {
+	for _, note := range append(admission.Notes(facts), timeoutNotes(plan.Duration(built, r.Rules.Engines), r.timeout(p))...) {
 		status.AddNote(p.Status.Run, note)
 	}
 	// The last run's comparisons do not belong to this one.

@@ -106,7 +106,7 @@ func (r *Reconciler) withoutPlan(ctx context.Context, p *pass, s *scene) error {
 		return nil
 	}
 	p.outcome = status.Outcome{Reason: t.Reason, Message: t.Message, Stalled: !t.MayPass, Active: true, Again: 15 * time.Second}
-	over := run.StartedAt != nil && status.Active(run, r.Clock.Now()) > p.timeout()+withoutPlanFor
+	over := run.StartedAt != nil && status.Active(run, r.Clock.Now()) > r.timeout(p)+withoutPlanFor
 	if t.Reason != reason.PlanTampered && !over {
 		return nil
 	}

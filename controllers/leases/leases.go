@@ -1,17 +1,20 @@
-// Package leases gives a node to one benchmark at a time, first come, first served.
+// Package leases gives a node to one benchmark at a time. Namespaces take turns, and within one it
+// is first come, first served.
 //
 // Who uses a node holds its Lease in the operator's namespace; it is deleted when the node
-// is given back. It does not expire: its holder is a benchmark, not a process, and a Lease
-// whose holder is gone or has finished is free. The queue of a node is the benchmarks whose
-// condition Ready says Queued and whose status names the node, in the order in which their
-// runs were recorded.
+// is given back. Its holder is a benchmark, not a process, and a Lease whose holder is gone or has
+// finished is free. So is one that was held for longer than the run's timeout and a grace: a tenant
+// may have made it impossible to record the run's end. The queue of a node is the benchmarks whose
+// condition Ready says Queued and whose status names the node (queue.go).
 package leases
 
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -37,7 +40,13 @@ type Leases struct {
 	// Namespace of the operator, where the Leases are.
 	Namespace string
 	Clock     clock.PassiveClock
+
+	turns turns
 }
+
+// grace is how much longer than its timeout a run may hold a node: it waits for its Pod to start,
+// for an unreachable store, and for the removal of volumes.
+const grace = time.Hour
 
 // name of a node's Lease. A node's name has up to 253 characters, as a Lease's has.
 func name(node string) string {
@@ -109,7 +118,7 @@ func (l *Leases) Claim(ctx context.Context, b *v1alpha1.StorageBenchmark, node s
 		return claim, nil
 	}
 	first, err := l.First(ctx, node)
-	if err != nil || first == nil || first.UID == b.UID || !before(first, b) {
+	if err != nil || first == nil || first.UID == b.UID || !l.turns.before(node, first, b) {
 		return progress.Claim{}, err
 	}
 	return busy(b, first), nil
@@ -135,7 +144,7 @@ func (l *Leases) get(ctx context.Context, node string) (*coordinationv1.Lease, e
 
 // holder is the benchmark that holds the Lease and still has a use for it, or nil.
 func (l *Leases) holder(ctx context.Context, lease *coordinationv1.Lease) (*v1alpha1.StorageBenchmark, error) {
-	if lease == nil || Holder(lease).Name == "" {
+	if lease == nil || Holder(lease).Name == "" || l.over(lease) {
 		return nil, nil
 	}
 	b := &v1alpha1.StorageBenchmark{}
@@ -149,10 +158,33 @@ func (l *Leases) holder(ctx context.Context, lease *coordinationv1.Lease) (*v1al
 	return b, nil
 }
 
-// Acquire takes a node's Lease. If another was quicker, it returns a conflict.
-func (l *Leases) Acquire(ctx context.Context, b *v1alpha1.StorageBenchmark, node string) error {
+// over reports whether a Lease has been held for longer than its holder's run may last.
+func (l *Leases) over(lease *coordinationv1.Lease) bool {
+	since, seconds := lease.Spec.AcquireTime, lease.Spec.LeaseDurationSeconds
+	return since != nil && seconds != nil && l.Clock.Now().After(since.Add(time.Duration(*seconds)*time.Second))
+}
+
+// lasts is for how many seconds a run with a timeout may hold a node.
+func lasts(timeout time.Duration) *int32 {
+	return new(int32(min((timeout + grace).Seconds(), math.MaxInt32)))
+}
+
+// Renew writes how long a node may be held if the run's timeout has changed.
+func (l *Leases) Renew(ctx context.Context, node string, timeout time.Duration) error {
+	lease, err := l.get(ctx, node)
+	if err != nil || lease == nil || lease.Spec.LeaseDurationSeconds != nil && *lease.Spec.LeaseDurationSeconds == *lasts(timeout) {
+		return err
+	}
+	renewed := lease.DeepCopy()
+	renewed.Spec.LeaseDurationSeconds = lasts(timeout)
+	return action.Done(ctx, "renew", renewed, l.Update(ctx, renewed))
+}
+
+// Acquire takes a node's Lease for a run with a timeout. If another was quicker, it returns a conflict.
+func (l *Leases) Acquire(ctx context.Context, b *v1alpha1.StorageBenchmark, node string, timeout time.Duration) error {
 	holder, now := Identity(b), metav1.NewMicroTime(l.Clock.Now())
-	spec := coordinationv1.LeaseSpec{HolderIdentity: &holder, AcquireTime: &now, RenewTime: &now}
+	l.turns.served(node, b.Namespace, now.Time)
+	spec := coordinationv1.LeaseSpec{HolderIdentity: &holder, AcquireTime: &now, RenewTime: &now, LeaseDurationSeconds: lasts(timeout)}
 	existing, err := l.get(ctx, node)
 	if err != nil {
 		return err

@@ -91,16 +91,17 @@ func TestFirstComeFirstServed(t *testing.T) {
 		queued("lab", "b", noon.Add(-time.Microsecond), asItIs), queued("lab", "a", noon, asItIs), queued("lab", "c", noon, asItIs),
 		queued("other", "a", noon, asItIs), queued("a", "a", noon.Add(time.Hour), asItIs), noRun,
 	}
+	turns := &turns{}
 	for seed := range uint64(50) {
 		got := slices.Clone(want)
 		rand.New(rand.NewPCG(seed, 1)).Shuffle(len(got), func(i, j int) { got[i], got[j] = got[j], got[i] })
 		slices.SortFunc(got, func(a, b *v1alpha1.StorageBenchmark) int {
 			switch {
-			case before(a, b) && before(b, a):
+			case turns.before("n", a, b) && turns.before("n", b, a):
 				t.Fatalf("%s and %s are each before the other", a.Name, b.Name)
-			case before(a, b):
+			case turns.before("n", a, b):
 				return -1
-			case before(b, a):
+			case turns.before("n", b, a):
 				return 1
 			}
 			return 0

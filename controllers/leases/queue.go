@@ -2,6 +2,8 @@ package leases
 
 import (
 	"context"
+	"sync"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -65,17 +67,50 @@ func (l *Leases) First(ctx context.Context, node string) (*v1alpha1.StorageBench
 	}
 	var first *v1alpha1.StorageBenchmark
 	for i := range list.Items {
-		if b := &list.Items[i]; first == nil || before(b, first) {
+		if b := &list.Items[i]; first == nil || l.turns.before(node, b, first) {
 			first = b
 		}
 	}
 	return first, nil
 }
 
-// before orders the queue: first come, first served; the name decides a tie.
-func before(a, b *v1alpha1.StorageBenchmark) bool {
+// turns remembers when each namespace last got a node. It is lost with the process, and the queue
+// is then in the order of time until each has had a turn.
+type turns struct {
+	mu  sync.Mutex
+	all map[string]map[string]time.Time
+}
+
+// maxTurns bounds what is remembered of a node.
+const maxTurns = 10_000
+
+func (t *turns) served(node, namespace string, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.all == nil || len(t.all) > maxTurns {
+		t.all = map[string]map[string]time.Time{}
+	}
+	if t.all[node] == nil || len(t.all[node]) > maxTurns {
+		t.all[node] = map[string]time.Time{}
+	}
+	t.all[node][namespace] = now
+}
+
+func (t *turns) last(node, namespace string) time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.all[node][namespace]
+}
+
+// before orders the queue: the namespace that has waited longest for a turn on the node goes first, so
+// that whoever queues many benchmarks does not keep others out; then first come, first served; the
+// name decides a tie.
+func (t *turns) before(node string, a, b *v1alpha1.StorageBenchmark) bool {
 	if a.Status.Run == nil || b.Status.Run == nil {
 		return a.Status.Run != nil
+	}
+	if c := t.last(node, a.Namespace).Compare(t.last(node, b.Namespace)); c != 0 {
+		return c < 0
 	}
 	at, bt := a.Status.Run.QueuedAt, b.Status.Run.QueuedAt
 	if !at.Equal(&bt) {

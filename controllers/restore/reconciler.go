@@ -204,7 +204,7 @@ func (r *Reconciler) lookThrough(ctx context.Context, reader client.Reader, reco
 	if !missing {
 		version += "/" + job.ResourceVersion
 	}
-	over := missing || !job.DeletionTimestamp.IsZero() || state.JobEnded(job) != ""
+	over := missing || !job.DeletionTimestamp.IsZero() || state.JobEnded(job) != "" || state.Overdue(job, r.Clock.Now())
 	if !over && state.Suspended(job) && job.Annotations[jobspec.AnnotationComplete] != "" {
 		over = true // parked: it opens the record again when it goes on
 	}

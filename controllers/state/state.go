@@ -4,6 +4,7 @@ package state
 
 import (
 	"context"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -41,6 +42,16 @@ func JobEnded(job *batchv1.Job) batchv1.JobConditionType {
 
 // Suspended reports whether a Job starts no Pods now.
 func Suspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.Spec.Suspend }
+
+// overdueGrace is how much later than its deadline a Job is ended at the latest where its controller works.
+const overdueGrace = 5 * time.Minute
+
+// Overdue reports whether a Job should have been ended long ago: somebody may have filled it to the limit
+// of etcd, so that its end cannot be written.
+func Overdue(job *batchv1.Job, now time.Time) bool {
+	start, deadline := job.Status.StartTime, job.Spec.ActiveDeadlineSeconds
+	return start != nil && deadline != nil && now.After(start.Add(time.Duration(*deadline)*time.Second+overdueGrace))
+}
 
 // Namespace is how a namespace stands.
 type Namespace int

@@ -39,3 +39,25 @@ func TestJobEnded(t *testing.T) {
 		})
 	}
 }
+
+func TestAJobIsOverdueLongAfterItsDeadline(t *testing.T) {
+	start := time.Unix(1_000_000, 0)
+	job := func(deadline *int64, started *metav1.Time) *batchv1.Job {
+		return &batchv1.Job{Spec: batchv1.JobSpec{ActiveDeadlineSeconds: deadline}, Status: batchv1.JobStatus{StartTime: started}}
+	}
+	at := new(metav1.NewTime(start))
+	for name, c := range map[string]struct {
+		job   *batchv1.Job
+		after time.Duration
+		want  bool
+	}{
+		"its controller may be slow": {job(new(int64(60)), at), time.Minute + overdueGrace, false},
+		"nobody has ended it":        {job(new(int64(60)), at), time.Minute + overdueGrace + time.Second, true},
+		"it has no deadline":         {job(nil, at), time.Hour, false},
+		"it has not begun":           {job(new(int64(60)), nil), time.Hour, false},
+	} {
+		if got := Overdue(c.job, start.Add(c.after)); got != c.want {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}

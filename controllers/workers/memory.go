@@ -103,6 +103,51 @@ func (l *leftovers) forget(benchmark types.UID) {
 	delete(l.all, benchmark)
 }
 
+// undeletable remembers the Jobs whose deletion the API server refuses: somebody has filled one to
+// the limit of etcd, and given it a finalizer, so that not even the time of its deletion fits in.
+// Such a Job counts as one that is being deleted since the first refusal, and is asked for again
+// now and then.
+type undeletable struct {
+	mu  sync.Mutex
+	all map[types.UID]map[types.UID]refusals
+}
+
+type refusals struct{ first, last time.Time }
+
+// askAgain is after how long the deletion of such a Job is tried again.
+const askAgain = time.Minute
+
+func (u *undeletable) refused(benchmark, job types.UID, now time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.all == nil {
+		u.all = map[types.UID]map[types.UID]refusals{}
+	}
+	if u.all[benchmark] == nil {
+		u.all[benchmark] = map[types.UID]refusals{}
+	}
+	was := u.all[benchmark][job]
+	if was.first.IsZero() {
+		was.first = now
+	}
+	was.last = now
+	u.all[benchmark][job] = was
+}
+
+// of returns for how long a Job's deletion has been refused, if it is too early to ask again.
+func (u *undeletable) of(benchmark, job types.UID, now time.Time) (since time.Duration, ok bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	r, ok := u.all[benchmark][job]
+	return now.Sub(r.first), ok && now.Sub(r.last) < askAgain
+}
+
+func (u *undeletable) forget(benchmark types.UID) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.all, benchmark)
+}
+
 // recentEvents keeps what the events of an object said, so that the API server is not asked
 // again at every look.
 type recentEvents struct {

@@ -1,16 +1,25 @@
 package workers
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers/nodes"
+	"storagebench.io/storagebench/internal/jobspec"
+	"storagebench.io/storagebench/internal/progress"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -41,5 +50,40 @@ func TestWhatIsLeftOfAWorkerCountsFromWhenItWasSeen(t *testing.T) {
 				t.Errorf("when it was forgotten it is left for %s", got)
 			}
 		})
+	}
+}
+
+// The deletion of a Job at the limit of etcd, with somebody's finalizer, is refused.
+func TestAJobWhoseDeletionIsRefusedCountsAsOneThatIsBeingDeleted(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
+	b := &v1alpha1.StorageBenchmark{ObjectMeta: metav1.ObjectMeta{UID: "b"}}
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "lab", Name: "j", UID: "j", Annotations: map[string]string{jobspec.AnnotationComplete: "true"},
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(b, v1alpha1.GroupVersion.WithKind("StorageBenchmark"))},
+	}, Spec: batchv1.JobSpec{Suspend: new(false)}}
+	answer, asked := error(apierrors.NewInternalError(errors.New("etcdserver: request is too large"))), 0
+	w := &Workers{Clock: clock, Client: fake.NewClientBuilder().WithObjects(job).WithInterceptorFuncs(interceptor.Funcs{
+		Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
+			asked++
+			return answer
+		},
+	}).Build()}
+	look := func() progress.Worker {
+		return w.Observe(b, trial.Worker{Name: "fast.n1", Node: "n1"}, true, Seen{Job: job}, &nodes.View{Ready: true})
+	}
+	if err := w.Remove(t.Context(), b, "fast.n1", job); err != nil || look().Job != progress.JobDeleting {
+		t.Errorf("refused: %v, %v", err, look().Job)
+	}
+	clock.SetTime(clock.Now().Add(askAgain))
+	if look().Job != progress.JobActive {
+		t.Error("it is not asked again")
+	}
+	if err := w.Remove(t.Context(), b, "fast.n1", job); err != nil || look().RemovedFor != askAgain || asked != 2 {
+		t.Errorf("after a minute: %v, refused for %s, asked %d times", err, look().RemovedFor, asked)
+	}
+	w.Forget("b")
+	answer = apierrors.NewTooManyRequestsError("slow down")
+	if err := w.Remove(t.Context(), b, "fast.n1", job); err == nil || look().Job != progress.JobActive {
+		t.Error("what may pass was taken for a refusal")
 	}
 }

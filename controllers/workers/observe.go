@@ -34,6 +34,7 @@ type Workers struct {
 
 	retries retries
 	left    leftovers
+	stuck   undeletable
 	events  recentEvents
 	jobs    written.Objects
 }
@@ -120,6 +121,11 @@ func (w *Workers) Observe(b *v1alpha1.StorageBenchmark, self trial.Worker, ended
 		}
 	}
 	w.observeLeft(b, &out, seen, node == nil || node.Ready)
+	if seen.Job != nil {
+		if since, ok := w.stuck.of(b.UID, seen.Job.UID, now); ok {
+			out.Job, out.RemovedFor = progress.JobDeleting, max(out.RemovedFor, since)
+		}
+	}
 	retry := w.retries.get(b.UID, self.Name)
 	out.Last = retry.trouble
 	if left := retry.until.Sub(now); left > 0 {

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"storagebench.io/storagebench/api/reason"
@@ -258,22 +259,39 @@ func (w *Workers) Remove(ctx context.Context, b *v1alpha1.StorageBenchmark, work
 func (w *Workers) Forget(benchmark types.UID) {
 	w.retries.forget(benchmark, "")
 	w.left.forget(benchmark)
+	w.stuck.forget(benchmark)
 	w.jobs.Forget(benchmark)
 }
 
 // delete deletes a Job in the background: in the foreground, a Pod on a node that does not
 // answer would keep it for ever. It turns a foreground deletion, by somebody else or by release
-// 0.1, into one in the background.
+// 0.1, into one in the background. A deletion that the API server refuses is remembered, and is no
+// error: it must keep neither the node nor the benchmark.
 func (w *Workers) delete(ctx context.Context, verb string, job *batchv1.Job) error {
 	if job == nil || !job.DeletionTimestamp.IsZero() && !slices.Contains(job.Finalizers, metav1.FinalizerDeleteDependents) {
 		return nil
 	}
 	err := w.Client.Delete(ctx, job, client.Preconditions{UID: &job.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	if owner := metav1.GetControllerOf(job); owner != nil && client.IgnoreNotFound(err) == nil {
+	owner := metav1.GetControllerOf(job)
+	if owner != nil && client.IgnoreNotFound(err) == nil {
 		// Whatever the cache still shows of it: to delete it once more does no harm.
 		w.jobs.Shown(owner.UID, client.ObjectKeyFromObject(job))
 	}
+	if owner != nil && isRefusal(err) {
+		w.stuck.refused(owner.UID, job.UID, w.Clock.Now())
+		ctrl.LoggerFrom(ctx).Info("the API server refuses to delete a Job", "job", job.Name, "error", err.Error())
+		return nil
+	}
 	return action.Done(ctx, verb, job, client.IgnoreNotFound(err))
+}
+
+// isRefusal reports whether the API server answers that it will not carry out a request, now or later.
+func isRefusal(err error) bool {
+	switch apierrors.ReasonForError(err) {
+	case metav1.StatusReasonInternalError, metav1.StatusReasonRequestEntityTooLarge, metav1.StatusReasonInvalid, metav1.StatusReasonForbidden, metav1.StatusReasonBadRequest:
+		return true
+	}
+	return false
 }
 
 // inTheWay explains why a Job could not be created.

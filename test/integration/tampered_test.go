@@ -48,7 +48,7 @@ func leaseTaken(s *stage) {
 	s.must(s.api.DeleteAllOf(s.ctx, &coordinationv1.Lease{}, client.InNamespace(operatorNamespace), client.MatchingFields{"metadata.name": "node-" + s.nodes[0]}))
 	s.caughtUp()
 	s.must(s.api.Get(s.ctx, client.ObjectKeyFromObject(other), other))
-	s.must(s.bench.Leases.Acquire(s.ctx, other, s.nodes[0]))
+	s.must(s.bench.Leases.Acquire(s.ctx, other, s.nodes[0], time.Hour))
 	s.settle()
 	s.collect()
 	s.settle()
