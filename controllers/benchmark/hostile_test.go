@@ -56,7 +56,7 @@ func wedged(t *testing.T) (*Reconciler, *pass, *clocktesting.FakePassiveClock, f
 	}
 	c := builder.WithInterceptorFuncs(interceptor.Funcs{Delete: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.DeleteOption) error {
 		if _, ok := o.(*batchv1.Job); ok { // what the API server answers: the deletionTimestamp does not fit
-			return apierrors.NewInternalError(errors.New("etcdserver: request is too large"))
+			return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 500, Message: "etcdserver: request is too large"}}
 		}
 		return c.Delete(ctx, o, options...)
 	}}).Build()

@@ -2,7 +2,6 @@ package workers
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -61,7 +60,7 @@ func TestAJobWhoseDeletionIsRefusedCountsAsOneThatIsBeingDeleted(t *testing.T) {
 		Namespace: "lab", Name: "j", UID: "j", Annotations: map[string]string{jobspec.AnnotationComplete: "true"},
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(b, v1alpha1.GroupVersion.WithKind("StorageBenchmark"))},
 	}, Spec: batchv1.JobSpec{Suspend: new(false)}}
-	answer, asked := error(apierrors.NewInternalError(errors.New("etcdserver: request is too large"))), 0
+	answer, asked := error(&apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 500, Message: "etcdserver: request is too large"}}), 0
 	w := &Workers{Clock: clock, Client: fake.NewClientBuilder().WithObjects(job).WithInterceptorFuncs(interceptor.Funcs{
 		Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
 			asked++

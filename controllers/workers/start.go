@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -286,9 +287,14 @@ func (w *Workers) delete(ctx context.Context, verb string, job *batchv1.Job) err
 }
 
 // isRefusal reports whether the API server answers that it will not carry out a request, now or later.
+// "etcdserver: request is too large" has a code and no reason.
 func isRefusal(err error) bool {
-	switch apierrors.ReasonForError(err) {
-	case metav1.StatusReasonInternalError, metav1.StatusReasonRequestEntityTooLarge, metav1.StatusReasonInvalid, metav1.StatusReasonForbidden, metav1.StatusReasonBadRequest:
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
+		return false
+	}
+	switch answer.Status().Code {
+	case http.StatusBadRequest, http.StatusForbidden, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError:
 		return true
 	}
 	return false
