@@ -44,9 +44,9 @@ type Leases struct {
 	turns turns
 }
 
-// grace is how much longer than its timeout a run may hold a node: it waits for its Pod to start,
-// for an unreachable store, and for the removal of volumes.
-const grace = time.Hour
+// grace is how much longer than its timeout a run may hold a node: it waits for its results to be
+// stored, ten minutes for an unreachable store, and for the removal of volumes.
+const grace = 15 * time.Minute
 
 // name of a node's Lease. A node's name has up to 253 characters, as a Lease's has.
 func name(node string) string {

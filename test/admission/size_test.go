@@ -56,7 +56,13 @@ func sizeRequests(t *testing.T) map[string]request {
 			}
 		}
 	}
-	labels, finalizers := map[string]string{}, []string{}
+	labels, finalizers, managers := map[string]string{}, []string{}, []metav1.ManagedFieldsEntry{}
+	for i := range 17 {
+		managers = append(managers, metav1.ManagedFieldsEntry{
+			Manager: fmt.Sprint("manager-", i), Operation: metav1.ManagedFieldsOperationApply, APIVersion: "storagebench.io/v1alpha1",
+			FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:suspend":{}}}`)},
+		})
+	}
 	for i := range 3000 {
 		labels[fmt.Sprintf("example.com/label-%d", i)] = "x"
 		finalizers = append(finalizers, fmt.Sprintf("example.com/finalizer-%d", i))
@@ -74,6 +80,8 @@ func sizeRequests(t *testing.T) map[string]request {
 		"a long timeout":           with(set(zeros+"1h", "spec", "timeout"), "bytes of text"),
 		"a long TTL":               with(set(zeros+"1h", "spec", "ttlAfterFinished"), "bytes of text"),
 		"many labels":              with(func(o *unstructured.Unstructured) { o.SetLabels(labels) }, "64 labels"),
+		"many annotations":         with(func(o *unstructured.Unstructured) { o.SetAnnotations(labels) }, "64 annotations"),
+		"many field managers":      with(func(o *unstructured.Unstructured) { o.SetManagedFields(managers) }, "16 field managers"),
 		"many finalizers":          with(func(o *unstructured.Unstructured) { o.SetFinalizers(finalizers) }, "16 finalizers"),
 		"a long owner": with(func(o *unstructured.Unstructured) {
 			o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: zeros, UID: "u"}})

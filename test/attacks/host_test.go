@@ -210,6 +210,7 @@ var tunedTampers = map[string]tamper{
 	"the Job is suspended and nobody's":      tampers["the Job is suspended and nobody's"],
 	"the Job's labels are removed":           patchJob(withoutLabels),
 	"the objects have a foreign finalizer":   hold,
+	"the Job is as large as etcd takes":      filled,
 	"the Pod's labels and owner are removed": all(patchPod(withoutLabels), patchPod(withoutOwner)),
 	"the benchmark is deleted with its Job": func(m *tenant, l loot) error {
 		return m.api.Delete(m.ctx, l.job, client.PropagationPolicy(metav1.DeletePropagationBackground))

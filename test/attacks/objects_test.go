@@ -3,7 +3,10 @@
 package attacks
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,6 +86,56 @@ func waitingPod(m *tenant, l loot) error {
 	return nil
 }
 
+// filled makes the Job as large as etcd takes, with a finalizer: its deletion must write a time, which
+// does not fit, and is refused.
+func filled(m *tenant, l loot) error {
+	err := change(m, l.job, func(job *batchv1.Job) { job.Finalizers = append(job.Finalizers, foreignFinalizer) })
+	if err != nil {
+		return err
+	}
+	labels, bytes := 0, 0
+	labelled := func(n int) map[string]any {
+		more := map[string]string{}
+		for i := range n {
+			more[fmt.Sprintf("a%05d.attacker.example/%s", labels+i, strings.Repeat("k", 60))] = strings.Repeat("v", 63)
+		}
+		return map[string]any{"labels": more}
+	}
+	annotated := func(n int) map[string]any {
+		return map[string]any{"annotations": map[string]string{"attacker.example/fill": strings.Repeat("x", bytes+n)}}
+	}
+	if err := m.fill(l.job, 4000, &labels, labelled); err != nil {
+		return err
+	}
+	return m.fill(l.job, 256, &bytes, annotated)
+}
+
+// fill adds n of something to an object's metadata as long as it fits, and then less.
+func (m *tenant) fill(o client.Object, n int, there *int, more func(int) map[string]any) error {
+	for n > 0 {
+		patch, err := json.Marshal(map[string]any{"metadata": more(n)})
+		if err != nil {
+			return err
+		}
+		object, ok := o.DeepCopyObject().(client.Object)
+		if !ok {
+			return fmt.Errorf("%T is no object", o)
+		}
+		switch err := m.api.Patch(m.ctx, object, client.RawPatch(types.MergePatchType, patch)); {
+		case err == nil:
+			*there += n
+		case strings.Contains(err.Error(), "too large"):
+			n /= 2
+		default:
+			return err
+		}
+	}
+	if *there == 0 {
+		return errors.New("nothing more fits")
+	}
+	return nil
+}
+
 var tampers = map[string]tamper{
 	"the Job is suspended":                         patchJob(suspended),
 	"the Job's labels are removed":                 patchJob(withoutLabels),
@@ -94,6 +147,7 @@ var tampers = map[string]tamper{
 	"the Pod's labels and owner are removed":       all(patchPod(withoutLabels), patchPod(withoutOwner)),
 	"the objects have a foreign finalizer":         hold,
 	"a Pod is forged that never starts":            waitingPod,
+	"the Job is as large as etcd takes":            filled,
 	"the Pod is deleted with a grace of ten years": func(m *tenant, l loot) error {
 		return m.api.Delete(m.ctx, l.pod, client.GracePeriodSeconds(315360000))
 	},

@@ -5,6 +5,7 @@ package attacks
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -121,6 +122,12 @@ func (m *tenant) goHome(ns *corev1.Namespace) {
 	})
 }
 
+// without drops the tenant's own keys.
+func without(all map[string]string) map[string]string {
+	maps.DeleteFunc(all, func(key, _ string) bool { return strings.Contains(key, "attacker.example/") })
+	return all
+}
+
 // letGo removes the tenant's finalizers.
 func (m *tenant) letGo() error {
 	for _, list := range []client.ObjectList{
@@ -139,6 +146,9 @@ func (m *tenant) letGo() error {
 					return client.IgnoreNotFound(err)
 				}
 				object.SetFinalizers(slices.DeleteFunc(object.GetFinalizers(), func(f string) bool { return f == foreignFinalizer }))
+				// The object may be too large for any other change.
+				object.SetLabels(without(object.GetLabels()))
+				object.SetAnnotations(without(object.GetAnnotations()))
 				return client.IgnoreNotFound(admin.Update(m.ctx, object))
 			})
 		})
