@@ -4,6 +4,7 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers/fence"
+	"storagebench.io/storagebench/test/wait"
 )
 
 // What the operator waits for, how long, and what it holds meanwhile.
