@@ -1,11 +1,10 @@
 package result
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,8 +28,7 @@ const (
 	MaxDocument = 32 << 20
 )
 
-// Limits of a document's content. They bound the memory of the decoded document:
-// about 50 bytes for each value, besides the text.
+// Limits of a document's content. maxMemory bounds the memory of the decoded document.
 const (
 	maxDepth      = 16
 	maxValues     = 2_000_000
@@ -93,7 +91,9 @@ func Decode[D any](document []byte, schema string, d *D) error {
 	if len(document) > kind.limit {
 		return rejected(kind.name, "it has %d bytes, the limit is %d", len(document), kind.limit)
 	}
-	if err := checkJSON(document); err != nil {
+	decoding.Lock()
+	defer decoding.Unlock()
+	if err := checkJSON(document, reflect.TypeFor[D]()); err != nil {
 		return rejected(kind.name, "%v", err)
 	}
 	var head struct {
@@ -147,59 +147,6 @@ func DecodeTrial(document []byte, digest string) (*Trial, error) {
 		return nil, rejected("trial", "%v", err)
 	}
 	return d, nil
-}
-
-var errCut = errors.New("unexpected end of the JSON")
-
-// checkJSON reads a document token by token, to bound its size in memory before it is
-// decoded.
-func checkJSON(document []byte) error {
-	if !utf8.Valid(document) {
-		return errors.New("it is not valid UTF-8")
-	}
-	decoder := json.NewDecoder(bytes.NewReader(document))
-	decoder.UseNumber()
-	depth, values := 0, 0
-	for {
-		token, err := decoder.Token()
-		if errors.Is(err, io.EOF) {
-			if depth != 0 || values == 0 {
-				return errCut
-			}
-			return nil
-		}
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return errCut
-		}
-		if err != nil {
-			return err
-		}
-		if values++; values > maxValues {
-			return fmt.Errorf("it has more than %d values", maxValues)
-		}
-		switch v := token.(type) {
-		case json.Delim:
-			if v == '{' || v == '[' {
-				depth++
-			} else {
-				depth--
-			}
-		case string:
-			if len(v) > maxText {
-				return fmt.Errorf("one of its strings has %d bytes, the limit is %d", len(v), maxText)
-			}
-		case json.Number:
-			if len(v) > maxNumber {
-				return fmt.Errorf("one of its numbers has %d digits, the limit is %d", len(v), maxNumber)
-			}
-		}
-		if depth > maxDepth {
-			return fmt.Errorf("it is nested deeper than %d levels", maxDepth)
-		}
-		if depth == 0 && decoder.More() {
-			return errors.New("there is more text after its end")
-		}
-	}
 }
 
 func (s *WorkerSummary) check() error {

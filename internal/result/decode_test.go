@@ -66,21 +66,24 @@ func TestAWorkersSummaryIsReadBack(t *testing.T) {
 }
 
 func TestAForgedSummaryIsRejected(t *testing.T) {
-	deep := strings.Repeat("[", 100_000)
+	deep := `{"a":` + strings.Repeat("[", 100_000)
 	for name, c := range map[string]struct {
 		change func(s *WorkerSummary)
 		raw    func(document string) string
 		want   string
 	}{
-		"nothing":             {raw: func(string) string { return "" }, want: "unexpected end"},
-		"half of it":          {raw: func(d string) string { return d[:len(d)/2] }, want: "unexpected end"},
-		"another behind it":   {raw: func(d string) string { return d + d }, want: "after its end"},
-		"a deep nesting":      {raw: func(string) string { return deep }, want: "nested deeper"},
-		"many small values":   {raw: func(string) string { return `{"a":[` + strings.Repeat("0,", maxValues) + `0]}` }, want: "more than"},
-		"a long text":         {raw: func(string) string { return `{"a":"` + strings.Repeat("x", maxText+1) + `"}` }, want: "strings has"},
-		"a long number":       {raw: func(string) string { return `{"a":` + strings.Repeat("1", 1000) + `}` }, want: "numbers has"},
-		"too large":           {raw: func(d string) string { return d + strings.Repeat(" ", MaxWorkerSummary) }, want: "the limit is 16777216"},
-		"a number beyond all": {raw: func(d string) string { return strings.Replace(d, `"value":5`, `"value":1e999`, 1) }, want: "1e999"},
+		"nothing":              {raw: func(string) string { return "" }, want: "unexpected end"},
+		"half of it":           {raw: func(d string) string { return d[:len(d)/2] }, want: "unexpected end"},
+		"another behind it":    {raw: func(d string) string { return d + d }, want: "after its end"},
+		"a deep nesting":       {raw: func(string) string { return deep }, want: "nested deeper"},
+		"a list for an object": {raw: func(string) string { return deep[5:] }, want: "\"[\" where an object belongs"},
+		"a number for a trial": {raw: func(string) string { return `{"trials":[0]}` }, want: "\"0\" where an object belongs"},
+		"a text for a list":    {raw: func(string) string { return `{"Trials":""}` }, want: "where a list belongs"},
+		"many small values":    {raw: func(string) string { return `{"a":[` + strings.Repeat("0,", maxValues) + `0]}` }, want: "more than"},
+		"a long text":          {raw: func(string) string { return `{"a":"` + strings.Repeat("x", maxText+1) + `"}` }, want: "strings has"},
+		"a long number":        {raw: func(string) string { return `{"a":` + strings.Repeat("1", 1000) + `}` }, want: "numbers has"},
+		"too large":            {raw: func(d string) string { return d + strings.Repeat(" ", MaxWorkerSummary) }, want: "the limit is 16777216"},
+		"a number beyond all":  {raw: func(d string) string { return strings.Replace(d, `"value":5`, `"value":1e999`, 1) }, want: "1e999"},
 		"counts that overflow": {raw: func(d string) string {
 			return strings.Replace(d, "[[1004,10]]", "[[1004,18446744073709551615],[2008,1]]", 1)
 		}, want: "overflow"},
