@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"storagebench.io/storagebench/controllers"
 	"storagebench.io/storagebench/internal/jobspec"
@@ -73,7 +73,7 @@ func command() *cobra.Command {
 	f.StringVar(&o.ReceiverURL, "receiver-url", "", "URL under which workers reach this operator's own store, https://HOST:PORT; it takes the results of benchmarks without a ResultStore (default: none, and every benchmark needs one)")
 	f.StringVar(&o.ReceiverAddress, "receiver-bind-address", ":8443", "address of the operator's own store")
 	o.metrics.register(f)
-	f.StringVar(&o.probeAddr, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
+	f.StringVar(&o.probeAddr, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0: none")
 	f.BoolVar(&o.leaderElect, "leader-elect", true, "let only one of several operators work at a time")
 	f.BoolVar(&o.development, "development", false, "write a log for humans instead of JSON")
 	return cmd
@@ -118,8 +118,7 @@ func run(o options) error {
 	if o.Limits.Nodes, err = labels.Parse(o.nodeSelector); err != nil {
 		return fmt.Errorf("--node-selector %q: %w; use a label selector, for example !node-role.kubernetes.io/control-plane", o.nodeSelector, err)
 	}
-	metrics, err := o.metrics.server()
-	if err != nil {
+	if err := o.metrics.check(); err != nil {
 		return err
 	}
 	limitMemory()
@@ -133,10 +132,11 @@ func run(o options) error {
 		return err
 	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:                        scheme,
-		Cache:                         controllers.Cache(o.Options),
-		Metrics:                       metrics,
-		HealthProbeBindAddress:        o.probeAddr,
+		Scheme: scheme,
+		Cache:  controllers.Cache(o.Options),
+		// Those of controller-runtime are not bounded.
+		Metrics:                       server.Options{BindAddress: "0"},
+		HealthProbeBindAddress:        "0",
 		LeaderElection:                o.leaderElect,
 		LeaderElectionID:              "storagebench-manager",
 		LeaderElectionNamespace:       o.Namespace,
@@ -149,10 +149,10 @@ func run(o options) error {
 	if err := controllers.Setup(ctx, mgr, o.Options); err != nil {
 		return err
 	}
-	if err := mgr.AddHealthzCheck("healthz", healthz.Ping); err != nil {
+	if err := o.metrics.add(ctx, mgr); err != nil {
 		return err
 	}
-	if err := mgr.AddReadyzCheck("readyz", healthz.Ping); err != nil {
+	if err := addHealth(ctx, mgr, o.probeAddr); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)

@@ -7,11 +7,17 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"math/big"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"storagebench.io/storagebench/controllers/metrics/access"
 )
 
 // certificate writes one that is its own authority, and its key, as a Secret of type kubernetes.io/tls is mounted.
@@ -40,24 +46,34 @@ func certificate(t *testing.T) string {
 }
 
 func TestMetricsAreServedWithTLSAndAToken(t *testing.T) {
-	dir := certificate(t)
-	for name, o := range map[string]metricsOptions{
-		"by default":         {address: ":8080"},
-		"with a certificate": {address: ":8080", certDir: dir},
+	filter, err := access.Filter(&rest.Config{}, http.DefaultClient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		o      metricsOptions
+		filter server.Filter
+		scheme string
+		want   int
+	}{
+		"by default":         {metricsOptions{}, filter, "https", http.StatusUnauthorized},
+		"with a certificate": {metricsOptions{certDir: certificate(t)}, filter, "https", http.StatusUnauthorized},
+		"insecure":           {metricsOptions{insecure: true}, nil, "http", http.StatusOK},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := o.server()
+			tt.o.address = "127.0.0.1:0"
+			s, watcher, err := tt.o.server(t.Context(), tt.filter)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !got.SecureServing || got.FilterProvider == nil || got.CertDir != o.certDir || got.BindAddress != ":8080" {
-				t.Errorf("%+v", got)
+			if got := watcher != nil; got != (tt.o.certDir != "") {
+				t.Errorf("the certificate is read again: %t", got)
+			}
+			started(t, s)
+			if got := status(t, tt.scheme+"://"+s.Listener.Addr().String()+"/metrics"); got != tt.want {
+				t.Errorf("HTTP %d, want %d", got, tt.want)
 			}
 		})
-	}
-	open, err := (&metricsOptions{address: ":8080", insecure: true}).server()
-	if err != nil || open.SecureServing || open.FilterProvider != nil {
-		t.Errorf("--metrics-insecure: %+v, %v", open, err)
 	}
 }
 
@@ -68,7 +84,7 @@ func TestACertificateThatIsNotThereIsNamed(t *testing.T) {
 		"with plain HTTP too": {certDir: certificate(t), insecure: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := o.server(); err == nil || !strings.Contains(err.Error(), "--metrics-cert-dir") {
+			if err := o.check(); err == nil || !strings.Contains(err.Error(), "--metrics-cert-dir") {
 				t.Errorf("error %v does not name the flag", err)
 			}
 		})

@@ -75,7 +75,8 @@ var Rules = []Rule{
 	{Path: "internal/store", Own: []string{"internal/trial", "internal/result"}, Bare: true},
 	{Path: "internal/store/dir", Own: []string{"internal/store", "internal/trial", "internal/result"}, Bare: true},
 	{Path: "internal/store/presigned", Own: []string{"internal/store", "internal/trial", "internal/result"}, Bare: true},
-	{Path: "internal/store/inbox", Own: []string{"internal/store", "internal/trial", "internal/result"}, Bare: true},
+	{Path: "internal/fair", Bare: true}, // connections and uploads that are bounded
+	{Path: "internal/store/inbox", Own: []string{"internal/fair", "internal/store", "internal/trial", "internal/result"}, Bare: true},
 	{Path: "internal/store/s3", Own: []string{"internal/store", "internal/trial", "internal/result"}, Foreign: []string{"github.com/minio/minio-go/v7"}, Bare: true},
 	{Path: "internal/store/s3/miniotest", Foreign: []string{"github.com/minio/minio-go/v7"}}, // for tests
 
@@ -214,8 +215,8 @@ var Rules = []Rule{
 	{Path: "controllers/action", Foreign: append([]string{"github.com/prometheus/client_golang/prometheus"}, controllerFramework...)},
 	{
 		Path:    "cmd/manager",
-		Own:     []string{"api/v1alpha1", "controllers", "controllers/metrics/access", "internal/jobspec", "internal/tunable", "internal/workload/engines"},
-		Foreign: []string{"k8s.io/", "sigs.k8s.io/controller-runtime", "github.com/spf13/cobra", "github.com/spf13/pflag"},
+		Own:     []string{"api/v1alpha1", "controllers", "controllers/metrics/access", "internal/fair", "internal/jobspec", "internal/tunable", "internal/workload/engines"},
+		Foreign: []string{"k8s.io/", "github.com/prometheus/client_golang/prometheus/promhttp", "sigs.k8s.io/controller-runtime", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 	},
 	{Path: "config/crd"}, // embeds the CRDs
 	{
