@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/report"
@@ -75,6 +76,9 @@ func openSource(ctx context.Context, name string, stdin io.Reader) (source, erro
 	return s, nil
 }
 
+// downloadTimeout of an object: somebody who waits at a slow line can stop it.
+const downloadTimeout = 15 * time.Minute
+
 // openBucket opens the run at s3://BUCKET/PREFIX, whose endpoint and authority are those of the
 // environment, or else the given ones.
 func openBucket(address, endpoint string, authority []byte) (source, error) {
@@ -87,6 +91,7 @@ func openBucket(address, endpoint string, authority []byte) (source, error) {
 		Bucket: u.Host, Prefix: prefix, Region: firstOf("AWS_REGION", "AWS_DEFAULT_REGION"),
 		AccessKey: os.Getenv("AWS_ACCESS_KEY_ID"), SecretKey: os.Getenv("AWS_SECRET_ACCESS_KEY"), SessionToken: os.Getenv("AWS_SESSION_TOKEN"),
 		Endpoint: firstOf("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"), CABundle: authority,
+		Timeout: downloadTimeout,
 	}
 	if config.AccessKey == "" || config.SecretKey == "" {
 		return source{}, badInput(address, "the environment has no credentials for it", "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")

@@ -21,6 +21,7 @@ import (
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers/action"
 	"storagebench.io/storagebench/controllers/results"
+	"storagebench.io/storagebench/controllers/stores"
 	"storagebench.io/storagebench/internal/plan"
 	"storagebench.io/storagebench/internal/progress"
 	"storagebench.io/storagebench/internal/status"
@@ -111,7 +112,10 @@ func (r *Reconciler) adoptNodes(ctx context.Context, p *pass) error {
 	if err != nil {
 		return err
 	}
-	settings := r.adoptSettings(ctx, p)
+	settings, err := r.adoptSettings(ctx, p)
+	if err != nil {
+		return err
+	}
 	for _, name := range p.Status.Run.Unrestored {
 		if err := r.discardOldRestore(ctx, name); err != nil {
 			return err
@@ -159,7 +163,7 @@ func (r *Reconciler) discardOldRestore(ctx context.Context, node string) error {
 
 // adoptSettings are the tunables that the run may have set: those of the spec and, if that
 // is another one than the run's by now, those of the plan, as far as it can be read.
-func (r *Reconciler) adoptSettings(ctx context.Context, p *pass) []v1alpha1.RestorableSetting {
+func (r *Reconciler) adoptSettings(ctx context.Context, p *pass) ([]v1alpha1.RestorableSetting, error) {
 	var variants []trial.Variant
 	if hash := p.Status.Run.SpecHash; hash != SpecHash(p.StorageBenchmark) && !isLegacySpecHash(hash, p.StorageBenchmark) {
 		rs, err := r.storeOf(ctx, p)
@@ -169,11 +173,14 @@ func (r *Reconciler) adoptSettings(ctx context.Context, p *pass) []v1alpha1.Rest
 				variants = stored.Variants
 			}
 		}
+		if errors.Is(err, stores.ErrBusy) {
+			return nil, err
+		}
 		if err != nil {
 			ctrl.LoggerFrom(ctx).Info("the plan of a run of release 0.1 cannot be read; only the tunables of the spec are put back", "error", err.Error())
 		}
 	}
-	return settingsOf(p.StorageBenchmark, variants)
+	return settingsOf(p.StorageBenchmark, variants), nil
 }
 
 // settingsOf are the tunables of a spec and of variants, wherever they are: release 0.1 did

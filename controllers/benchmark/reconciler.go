@@ -17,6 +17,7 @@ import (
 	"storagebench.io/storagebench/controllers/leases"
 	"storagebench.io/storagebench/controllers/restore"
 	"storagebench.io/storagebench/controllers/results"
+	"storagebench.io/storagebench/controllers/stores"
 	"storagebench.io/storagebench/controllers/workers"
 	"storagebench.io/storagebench/internal/plan"
 	"storagebench.io/storagebench/internal/status"
@@ -42,6 +43,7 @@ type Reconciler struct {
 	Clock   clock.PassiveClock
 
 	memory memory
+	turns  stores.Turns
 }
 
 // pass is one look at a benchmark.
@@ -49,6 +51,8 @@ type pass struct {
 	*v1alpha1.StorageBenchmark
 	before  *v1alpha1.StorageBenchmark
 	outcome status.Outcome
+	// turn is what the pass needs to use a ResultStore.
+	turn *stores.Turn
 	// gone: there is no benchmark any more whose status could be written.
 	gone bool
 }
@@ -79,7 +83,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	if err := r.Leases.ReleaseStrays(ctx, req.NamespacedName, b.UID); err != nil {
 		return ctrl.Result{}, err
 	}
-	p := &pass{StorageBenchmark: b, before: b.DeepCopy()}
+	ctx, turn := r.turns.Pass(ctx, req.Namespace)
+	defer turn.Leave()
+	p := &pass{StorageBenchmark: b, before: b.DeepCopy(), turn: turn}
 	defer func() { result, err = r.summarize(ctx, p, err) }()
 	for _, step := range []step{r.adopt, r.remove, r.protect, r.rest, r.stop, r.start, r.run} {
 		if done, err := step(ctx, p); done || err != nil {

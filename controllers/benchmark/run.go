@@ -15,6 +15,7 @@ import (
 	"storagebench.io/storagebench/controllers/admission"
 	"storagebench.io/storagebench/controllers/nodes"
 	"storagebench.io/storagebench/controllers/results"
+	"storagebench.io/storagebench/controllers/stores"
 	"storagebench.io/storagebench/controllers/workers"
 	"storagebench.io/storagebench/internal/policy"
 	"storagebench.io/storagebench/internal/progress"
@@ -192,7 +193,7 @@ func (r *Reconciler) begin(ctx context.Context, p *pass, s *scene, a progress.Ac
 	}
 	r.memory.setEmpty(p.UID, false)
 	err = r.beginOn(ctx, p, s, a, self, target)
-	if err == nil || trial.AsFailure(err).Class == reason.Starting {
+	if err == nil || errors.Is(err, stores.ErrBusy) || trial.AsFailure(err).Class == reason.Starting {
 		return err
 	}
 	return errors.Join(err, r.Leases.Release(ctx, p.StorageBenchmark, self.Node))

@@ -101,6 +101,9 @@ func (r *Reconciler) plan(ctx context.Context, p *pass, facts admission.Facts, r
 	if failure := r.memory.refused(key, from); failure != nil {
 		return nil, failure
 	}
+	if _, err := r.Results.Open(ctx, facts.Store); errors.Is(err, stores.ErrBusy) {
+		return nil, err // before a plan is built that cannot be stored
+	}
 	if input.Benchmark, err = r.whole(ctx, p); err != nil {
 		return nil, err
 	}

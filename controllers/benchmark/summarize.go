@@ -15,6 +15,7 @@ import (
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers/restore"
+	"storagebench.io/storagebench/controllers/stores"
 	"storagebench.io/storagebench/internal/status"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -34,6 +35,10 @@ func (r *Reconciler) summarize(ctx context.Context, p *pass, err error) (ctrl.Re
 	if apierrors.IsConflict(err) {
 		// Another pass will see what has changed; nothing is said of this one.
 		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+	}
+	if errors.Is(err, stores.ErrBusy) {
+		// The benchmark waits for others, and keeps all that it has: its status, its node, its place in the queue.
+		return ctrl.Result{RequeueAfter: p.turn.Again()}, nil
 	}
 	if err != nil {
 		active := p.outcome.Active

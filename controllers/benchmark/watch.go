@@ -24,6 +24,7 @@ import (
 	"storagebench.io/storagebench/controllers/action"
 	"storagebench.io/storagebench/controllers/leases"
 	"storagebench.io/storagebench/controllers/nodes"
+	"storagebench.io/storagebench/controllers/stores"
 	"storagebench.io/storagebench/internal/jobspec"
 )
 
@@ -84,7 +85,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&storagev1.StorageClass{}, ofReason(reason.StorageClassNotFound)).
 		Watches(&v1alpha1.TunablePolicy{}, ofReason(reason.TunableNotPermitted), changed).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.ofNamespace), builder.WithPredicates(namespaceChanged)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 8, RateLimiter: action.Retries()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: stores.Passes, RateLimiter: action.Retries()}).
 		Complete(r)
 }
 

@@ -25,6 +25,7 @@ import (
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers/stores"
+	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/status"
 	"storagebench.io/storagebench/internal/store"
 	"storagebench.io/storagebench/internal/store/inbox"
@@ -42,7 +43,7 @@ type Results struct {
 	counts counts
 }
 
-// Open opens the bucket of a store. Its error is a *trial.Failure.
+// Open opens the bucket of a store. Its error is a *trial.Failure, or wraps stores.ErrBusy.
 func (r *Results) Open(ctx context.Context, rs *v1alpha1.ResultStore) (stores.Bucket, error) {
 	bucket, err := r.Buckets.Open(ctx, rs)
 	if err != nil {
@@ -85,6 +86,9 @@ func (r *Results) Drop(ctx context.Context, namespace, name string, keep inbox.K
 
 // unstored turns a store's error into a failure that the benchmark waits out.
 func unstored(rs *v1alpha1.ResultStore, err error) error {
+	if errors.Is(err, stores.ErrBusy) {
+		return err // it says nothing of the store
+	}
 	if stores.IsInternal(rs) {
 		return untaken(err)
 	}
@@ -167,17 +171,9 @@ func (r *Results) Plan(ctx context.Context, rs *v1alpha1.ResultStore, b *v1alpha
 	if err != nil {
 		return Plan{}, "", err
 	}
-	document, err := bucket.Get(ctx, Keys(b).Plan())
-	switch {
-	case errors.Is(err, store.ErrNotFound) && digest == "":
-		return Plan{}, "", ErrNoPlan
-	case errors.Is(err, store.ErrNotFound):
-		return Plan{}, "", PlanGone()
-	case err != nil:
-		return Plan{}, "", unstored(rs, err)
-	}
-	if digest != "" && trial.Digest(document) != digest {
-		return Plan{}, "", planChanged(digest, trial.Digest(document))
+	document, err := readPlan(ctx, bucket, rs, b)
+	if err != nil {
+		return Plan{}, "", err
 	}
 	decoded, err := trial.DecodePlan(document, digest)
 	if err != nil {
@@ -187,6 +183,25 @@ func (r *Results) Plan(ctx context.Context, rs *v1alpha1.ResultStore, b *v1alpha
 	digest = trial.Digest(document)
 	r.plans.add(digest, p)
 	return p, digest, nil
+}
+
+// readPlan reads the document of the run's plan, which has the digest in the status, if there is one.
+func readPlan(ctx context.Context, bucket stores.Bucket, rs *v1alpha1.ResultStore, b *v1alpha1.StorageBenchmark) ([]byte, error) {
+	digest := b.Status.Run.PlanDigest
+	document, err := bucket.GetLimited(ctx, Keys(b).Plan(), result.MaxPlan)
+	switch {
+	case errors.Is(err, store.ErrNotFound) && digest == "":
+		return nil, ErrNoPlan
+	case errors.Is(err, store.ErrNotFound):
+		return nil, PlanGone()
+	case errors.Is(err, store.ErrTooLarge) && digest != "":
+		return nil, planChanged(digest, fmt.Sprintf("that of more than %d bytes", result.MaxPlan))
+	case err != nil:
+		return nil, unstored(rs, err)
+	case digest != "" && trial.Digest(document) != digest:
+		return nil, planChanged(digest, trial.Digest(document))
+	}
+	return document, nil
 }
 
 // maxPlans bounds the documents of the plans in memory, in bytes.
@@ -294,13 +309,16 @@ func (r *Results) CountStored(ctx context.Context, rs *v1alpha1.ResultStore, b *
 	bucket, err := r.Buckets.Open(ctx, rs)
 	if err == nil {
 		var keys []string
-		if keys, err = bucket.List(ctx, prefix); err == nil {
+		if keys, err = bucket.List(ctx, prefix, int(b.Status.Run.TrialsPlanned)+maxStrays); err == nil {
 			n := min(len(keys), 1<<20)
 			if stores.IsInternal(rs) {
 				n = r.counts.counted(prefix, n, int(known))
 			}
 			return int32(n), true
 		}
+	}
+	if errors.Is(err, stores.ErrBusy) {
+		return 0, false
 	}
 	ctrl.LoggerFrom(ctx).Info("cannot count the stored trials", "worker", worker, "error", err.Error())
 	return 0, false

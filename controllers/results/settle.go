@@ -30,6 +30,13 @@ type Settled struct {
 	Failure *trial.Failure
 }
 
+// A store answers each request in time, or the request fails; but a worker may have stored hundreds of objects,
+// and a run have a thousand workers. Beyond these times the store counts as unavailable.
+const (
+	settleTimeout   = 10 * time.Minute
+	concludeTimeout = 30 * time.Minute
+)
+
 // Settle reads what a worker stored, checks it against its receipt, which may be nil, and
 // keeps what it accepts. The share is what the worker was started with, of the run's budget. Its
 // error is of the store, and worth another try.
@@ -38,6 +45,8 @@ func (r *Results) Settle(ctx context.Context, rs *v1alpha1.ResultStore, p *trial
 	if err != nil {
 		return Settled{}, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
 	settled, err := settle(ctx, bucket, p, self, share, receipt)
 	if err != nil {
 		return Settled{}, unstored(rs, err)
@@ -114,6 +123,9 @@ func (e *rejectedError) failure(self trial.Worker) *trial.Failure {
 	}
 }
 
+// maxStrays is how many objects may lie between a worker's documents that are none of its plan.
+const maxStrays = 1000
+
 // collect reads what a worker stored: its summary, and the documents of the trials that the
 // summary does not know, as its Pod was killed before it could write it again. Nil means
 // that it stored nothing.
@@ -126,7 +138,10 @@ func collect(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self tria
 	if summary == nil {
 		summary = result.NewWorkerSummary(p, self)
 	}
-	keys, err := bucket.List(ctx, p.Keys().Trials(self.Name))
+	keys, err := bucket.List(ctx, p.Keys().Trials(self.Name), len(p.Trials)+maxStrays)
+	if errors.Is(err, store.ErrTooLarge) {
+		return nil, &rejectedError{err.Error()}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -190,6 +205,8 @@ func (r *Results) Conclude(ctx context.Context, rs *v1alpha1.ResultStore, p *tri
 	if err != nil {
 		return result.Summary{}, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, concludeTimeout)
+	defer cancel()
 	fold := stats.NewFold(p)
 	var trials []report.WorkerTrials
 	room := maxReportTrials

@@ -67,13 +67,16 @@ type openBucket struct {
 
 // Open returns the store's bucket. It does not connect, and reads the Secret only if it
 // has not been read for this spec: Refresh, which the store's own controller calls from
-// time to time, notices one that was changed.
+// time to time, notices one that was changed. If the pass has no turn at the store, its error is ErrBusy.
 func (b *Buckets) Open(ctx context.Context, rs *v1alpha1.ResultStore) (Bucket, error) {
 	if IsInternal(rs) {
 		if b.Inbox == nil {
 			return nil, fmt.Errorf("%w: the operator runs without --receiver-url", errNoInbox)
 		}
 		return b.Inbox, nil
+	}
+	if err := takeTurn(ctx, rs.Name); err != nil {
+		return nil, err
 	}
 	b.mu.Lock()
 	o, ok := b.open[rs.Name]

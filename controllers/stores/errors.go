@@ -70,9 +70,9 @@ func (c counted) GetLimited(ctx context.Context, key string, limit int) ([]byte,
 	return body, err
 }
 
-// List returns the keys below prefix.
-func (c counted) List(ctx context.Context, prefix string) ([]string, error) {
-	keys, err := c.Bucket.List(ctx, prefix)
+// List returns the keys below prefix, at most so many.
+func (c counted) List(ctx context.Context, prefix string, most int) ([]string, error) {
+	keys, err := c.Bucket.List(ctx, prefix, most)
 	c.count("list", err)
 	return keys, err
 }

@@ -21,7 +21,7 @@ func (f failing) Check(context.Context) error                                   
 func (f failing) Put(context.Context, string, []byte) error                      { return f.err }
 func (f failing) Get(context.Context, string) ([]byte, error)                    { return nil, f.err }
 func (f failing) GetLimited(context.Context, string, int) ([]byte, error)        { return nil, f.err }
-func (f failing) List(context.Context, string) ([]string, error)                 { return nil, f.err }
+func (f failing) List(context.Context, string, int) ([]string, error)            { return nil, f.err }
 func (f failing) SignGet(context.Context, string, time.Duration) (string, error) { return "", f.err }
 func (f failing) SignUploads(context.Context, map[string]int, time.Duration) (trial.Uploads, error) {
 	return trial.Uploads{}, f.err
@@ -37,7 +37,7 @@ func every(b Bucket) []error {
 	note(err)
 	_, err = b.GetLimited(context.Background(), "k", 1)
 	note(err)
-	_, err = b.List(context.Background(), "k/")
+	_, err = b.List(context.Background(), "k/", 1)
 	note(err)
 	_, err = b.SignGet(context.Background(), "k", time.Minute)
 	note(err)

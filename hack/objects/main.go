@@ -8,6 +8,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -33,7 +34,7 @@ func list(endpoint, bucket, prefix string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	keys, err := store.List(ctx, prefix)
+	keys, err := store.List(ctx, prefix, math.MaxInt)
 	slices.Sort(keys)
 	for _, key := range keys {
 		fmt.Println(key)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,7 +68,7 @@ func (u *uploader) add(ctx context.Context, key string, body []byte) (result.Obj
 // recover uploads what an earlier process left in the spool. A trial's raw output and samples
 // are uploaded before its document.
 func (u *uploader) recover(ctx context.Context) error {
-	keys, err := u.spool.List(ctx, u.prefix)
+	keys, err := u.spool.List(ctx, u.prefix, math.MaxInt)
 	if err != nil {
 		return fmt.Errorf("runner: the spool: %w", err)
 	}

@@ -53,8 +53,14 @@ type Objects interface {
 // Store is Objects that can also be listed.
 type Store interface {
 	Objects
-	// List returns the keys below prefix, which ends with a slash, in any order.
-	List(ctx context.Context, prefix string) ([]string, error)
+	// List returns the keys below prefix, which ends with a slash, in any order. If there are more than
+	// most, it returns an error that wraps ErrTooLarge.
+	List(ctx context.Context, prefix string, most int) ([]string, error)
+}
+
+// TooMany is the error of a list of more keys than the caller can use.
+func TooMany(most int) error {
+	return fmt.Errorf("%w: there are more than %d objects", ErrTooLarge, most)
 }
 
 // ReadLimited reads at most limit bytes. If there is more, it returns an error that wraps

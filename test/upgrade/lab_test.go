@@ -279,7 +279,7 @@ func keys(b *v1alpha1.StorageBenchmark) trial.Keys {
 // stored reads all objects of a benchmark's run.
 func (l *lab) stored(b *v1alpha1.StorageBenchmark) map[string][]byte {
 	l.t.Helper()
-	found, err := l.bucket.List(l.ctx, keys(b).Prefix())
+	found, err := l.bucket.List(l.ctx, keys(b).Prefix(), 10000)
 	l.must(err)
 	all := map[string][]byte{}
 	for _, key := range found {
@@ -347,7 +347,7 @@ func (l *lab) measuring(b *v1alpha1.StorageBenchmark, worker string, n int) {
 		if err := api.Get(l.ctx, client.ObjectKeyFromObject(b), b); err != nil || b.Status.Run == nil {
 			return fmt.Errorf("%v %+v", err, b.Status.Conditions)
 		}
-		found, err := l.bucket.List(l.ctx, keys(b).Trials(worker))
+		found, err := l.bucket.List(l.ctx, keys(b).Trials(worker), 10000)
 		if err == nil && len(found) < n {
 			err = fmt.Errorf("%d are: %s", len(found), cluster.Words(b))
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 func (b *bench) verify(ctx context.Context) (lost, repeated, stored int, err error) {
 	inStore := map[string]bool{}
 	for i := range tenants {
-		keys, err := b.cluster.bucket.List(ctx, tenant(i)+"/")
+		keys, err := b.cluster.bucket.List(ctx, tenant(i)+"/", math.MaxInt)
 		if err != nil {
 			return 0, 0, 0, err
 		}

@@ -105,8 +105,8 @@ func (s *Store) Delete(key string) error {
 }
 
 // List returns the keys below prefix, and no keys for a prefix that does not
-// exist.
-func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
+// exist. If there are more than most, it returns an error that wraps store.ErrTooLarge.
+func (s *Store) List(ctx context.Context, prefix string, most int) ([]string, error) {
 	if err := store.CheckKey(strings.TrimSuffix(prefix, "/")); err != nil {
 		return nil, err
 	}
@@ -119,6 +119,9 @@ func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 			return errors.Join(err, ctx.Err())
 		case !entry.Type().IsRegular() || strings.HasPrefix(entry.Name(), temporary):
 			return nil
+		}
+		if len(keys) == most {
+			return store.TooMany(most)
 		}
 		relative, err := filepath.Rel(s.root, path)
 		keys = append(keys, filepath.ToSlash(relative))

@@ -53,12 +53,12 @@ func TestListShowsWholeObjectsBelowThePrefix(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "ns/b/run", temporary+"123"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	keys, err := s.List(ctx, "ns/b/run/")
+	keys, err := s.List(ctx, "ns/b/run/", 10)
 	slices.Sort(keys)
 	if want := []string{"ns/b/run/plan.json", "ns/b/run/workers/w/summary.json"}; err != nil || !slices.Equal(keys, want) {
 		t.Errorf("listed %v, %v", keys, err)
 	}
-	if keys, err := s.List(ctx, "ns/none/"); err != nil || len(keys) != 0 {
+	if keys, err := s.List(ctx, "ns/none/", 10); err != nil || len(keys) != 0 {
 		t.Errorf("a prefix without objects: %v, %v", keys, err)
 	}
 }

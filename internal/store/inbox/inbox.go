@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -290,8 +291,8 @@ func (in *Inbox) GetLimited(ctx context.Context, key string, limit int) ([]byte,
 	return out, nil
 }
 
-// List returns the keys below prefix, also of documents that were dropped.
-func (in *Inbox) List(ctx context.Context, prefix string) ([]string, error) {
+// List returns the keys below prefix, at most so many, also of documents that were dropped.
+func (in *Inbox) List(ctx context.Context, prefix string, most int) ([]string, error) {
 	if _, err := in.opened(ctx); err != nil {
 		return nil, err
 	}
@@ -299,9 +300,13 @@ func (in *Inbox) List(ctx context.Context, prefix string) ([]string, error) {
 	defer in.mu.Unlock()
 	var keys []string
 	for key := range in.objects {
-		if strings.HasPrefix(key, prefix) {
-			keys = append(keys, key)
+		if !strings.HasPrefix(key, prefix) {
+			continue
 		}
+		if len(keys) == most {
+			return nil, fmt.Errorf("store: list %s: %w", prefix, store.TooMany(most))
+		}
+		keys = append(keys, key)
 	}
 	return keys, nil
 }
@@ -358,7 +363,7 @@ func (in *Inbox) Drop(ctx context.Context, namespace, name string, keep Keep) er
 
 // Benchmarks returns the namespaces and names of which something is held, each as two strings.
 func (in *Inbox) Benchmarks(ctx context.Context) ([][2]string, error) {
-	keys, err := in.List(ctx, "")
+	keys, err := in.List(ctx, "", math.MaxInt)
 	var all [][2]string
 	for _, key := range keys {
 		parts := strings.SplitN(key, "/", 3)

@@ -184,9 +184,12 @@ func TestTheOldestTrialsAreDroppedFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	keys, err := in.List(t.Context(), trialsOf)
+	keys, err := in.List(t.Context(), trialsOf, fits+2)
 	if err != nil || len(keys) != fits+2 {
 		t.Errorf("%d trials are counted (%v), want %d", len(keys), err, fits+2)
+	}
+	if _, err := in.List(t.Context(), trialsOf, fits+1); !errors.Is(err, store.ErrTooLarge) {
+		t.Errorf("more than were asked for are listed: %v", err)
 	}
 	var dropped []string
 	slices.Sort(keys)
@@ -215,7 +218,7 @@ func TestDropKeepsOneRun(t *testing.T) {
 	if err := in.Drop(t.Context(), "lab", "b", Keep{Run: "g2"}); err != nil {
 		t.Fatal(err)
 	}
-	keys, _ := in.List(t.Context(), "")
+	keys, _ := in.List(t.Context(), "", 1000)
 	slices.Sort(keys)
 	if diff := cmp.Diff([]string{"lab/b/g2/plan.json", "lab/bb/g1/plan.json"}, keys); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)

@@ -375,7 +375,7 @@ func TestAnUploadThatEndsAfterItsRunStaysNowhere(t *testing.T) {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
-	if keys, err := in.List(t.Context(), ""); err != nil || len(keys) > 0 {
+	if keys, err := in.List(t.Context(), "", 1000); err != nil || len(keys) > 0 {
 		t.Errorf("%v are left: %v", keys, err)
 	}
 }

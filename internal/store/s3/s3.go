@@ -38,7 +38,13 @@ type Config struct {
 	// CABundle holds the PEM certificates of the server's authority; empty: the
 	// system's authorities.
 	CABundle []byte
+	// Timeout of each operation, with its retries and the whole body: a server that sends a byte now
+	// and then would else hold its caller for days. Zero: DefaultTimeout.
+	Timeout time.Duration
 }
+
+// DefaultTimeout is enough for a body of result.MaxDocument at half a MiB a second.
+const DefaultTimeout = time.Minute
 
 // Store is a prefix of a bucket.
 type Store struct {
@@ -67,6 +73,9 @@ func New(c Config) (*Store, error) {
 	if strings.Trim(endpoint.Path, "/") != "" || endpoint.RawQuery != "" || endpoint.User != nil {
 		return nil, fmt.Errorf("store: the endpoint %q must consist of scheme, host and port only", redact(c.Endpoint))
 	}
+	if c.Timeout <= 0 {
+		c.Timeout = DefaultTimeout
+	}
 	c.Prefix = strings.Trim(c.Prefix, "/")
 	if c.Prefix != "" {
 		if err := store.CheckKey(c.Prefix); err != nil {
@@ -83,7 +92,7 @@ func New(c Config) (*Store, error) {
 	client, err := minio.New(endpoint.Host, &minio.Options{
 		Creds:     credentials.NewStaticV4(c.AccessKey, c.SecretKey, c.SessionToken),
 		Secure:    endpoint.Scheme == "https",
-		Transport: transport,
+		Transport: shortAnswers{transport},
 		Region:    c.Region,
 		// The caller retries: it knows how long it can wait.
 		MaxRetries: 1,
@@ -142,6 +151,8 @@ func (s *Store) Put(ctx context.Context, key string, body []byte) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
+	defer cancel()
 	_, err = s.client.PutObject(ctx, s.config.Bucket, name, bytes.NewReader(body), int64(len(body)),
 		minio.PutObjectOptions{SendContentMd5: true, DisableMultipart: true})
 	return s.wrap("put", key, err)
@@ -158,6 +169,8 @@ func (s *Store) GetLimited(ctx context.Context, key string, limit int) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
+	defer cancel()
 	object, err := s.client.GetObject(ctx, s.config.Bucket, name, minio.GetObjectOptions{})
 	if err != nil {
 		return nil, s.wrap("get", key, err)
@@ -170,19 +183,23 @@ func (s *Store) GetLimited(ctx context.Context, key string, limit int) ([]byte, 
 	return body, s.wrap("get", key, err)
 }
 
-// List returns the keys below prefix, which ends with a slash.
-func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
+// List returns the keys below prefix, which ends with a slash. Of more than most it reads one page more,
+// and returns an error that wraps store.ErrTooLarge.
+func (s *Store) List(ctx context.Context, prefix string, most int) ([]string, error) {
 	name, err := s.key(strings.TrimSuffix(prefix, "/"))
 	if err != nil {
 		return nil, err
 	}
 	// Without the cancel, the SDK's goroutine would outlive an early return.
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
 	var keys []string
-	for object := range s.client.ListObjects(ctx, s.config.Bucket, minio.ListObjectsOptions{Prefix: name + "/", Recursive: true}) {
+	for object := range s.client.ListObjects(ctx, s.config.Bucket, minio.ListObjectsOptions{Prefix: name + "/", Recursive: true, MaxKeys: pageKeys}) {
 		if object.Err != nil {
 			return nil, s.wrap("list", prefix, object.Err)
+		}
+		if len(keys) == most {
+			return nil, fmt.Errorf("store: list %s: %w", prefix, store.TooMany(most))
 		}
 		key := object.Key
 		if s.config.Prefix != "" {
@@ -209,6 +226,8 @@ func (s *Store) SignGet(ctx context.Context, key string, valid time.Duration) (s
 // Check writes an object under the prefix, reads it back and removes it, to
 // prove before a run that everything the run needs works.
 func (s *Store) Check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
+	defer cancel()
 	random := make([]byte, 8)
 	_, _ = rand.Read(random) // never fails
 	content := []byte("storagebench checks that it can write here\n")

@@ -53,7 +53,7 @@ func TestObjectsAreKeptUnderThePrefix(t *testing.T) {
 	if _, err := server.Client().StatObject(ctx, "results", "lab/a/ns/b/run/plan.json", minio.StatObjectOptions{}); err != nil {
 		t.Errorf("the object is not under the prefix: %v", err)
 	}
-	keys, err := s.List(ctx, "ns/b/run/")
+	keys, err := s.List(ctx, "ns/b/run/", 10)
 	slices.Sort(keys)
 	if want := []string{"ns/b/run/plan.json", "ns/b/run/workers/w/trials/a.r001.json"}; err != nil || !slices.Equal(keys, want) {
 		t.Errorf("listed %v, %v", keys, err)
@@ -190,7 +190,7 @@ func TestSignedURLsAllowOneRequestOnOneObject(t *testing.T) {
 			t.Errorf("%s: %d", name, code)
 		}
 	}
-	if keys, err := s.List(ctx, ".storagebench-check/"); err != nil || len(keys) != 0 {
+	if keys, err := s.List(ctx, ".storagebench-check/", 10); err != nil || len(keys) != 0 {
 		t.Errorf("left behind: %q, %v", keys, err)
 	}
 }

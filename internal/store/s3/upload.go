@@ -136,6 +136,8 @@ func (s *Store) useForms(ctx context.Context) (bool, error) {
 func (s *Store) tryForms(ctx context.Context) (bool, error) {
 	random := make([]byte, 8)
 	_, _ = rand.Read(random) // never fails
+	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
+	defer cancel()
 	base := ".storagebench-check/" + hex.EncodeToString(random)
 	own, other := base+"-own", base+"-other"
 	post, err := s.signForms(ctx, map[string]int{own: probeLimit}, probeValid)
@@ -201,7 +203,7 @@ func (s *Store) postForm(ctx context.Context, post *trial.Post, key string, body
 // remove deletes a check's object. If that fails, an object of about 40 bytes
 // stays.
 func (s *Store) remove(ctx context.Context, keys ...string) {
-	ctx, cancel := context.WithTimeout(ctx, responseTimeout)
+	ctx, cancel := context.WithTimeout(ctx, min(responseTimeout, s.config.Timeout))
 	defer cancel()
 	for _, key := range keys {
 		if name, err := s.key(key); err == nil {
