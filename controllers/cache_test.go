@@ -29,6 +29,8 @@ func full() (meta, kept metav1.ObjectMeta) {
 	meta = *kept.DeepCopy()
 	meta.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
 	meta.Annotations[corev1.LastAppliedConfigAnnotation] = "{}"
+	meta.GenerateName = "x-"
+	meta.OwnerReferences = append(meta.OwnerReferences, metav1.OwnerReference{Kind: "ConfigMap", Name: "no controller", UID: "c"})
 	return meta, kept
 }
 
@@ -39,7 +41,7 @@ func TestTheCacheKeepsWhatIsRead(t *testing.T) {
 	beat := ready
 	beat.LastHeartbeatTime = noon
 	nodeMeta := *kept.DeepCopy()
-	nodeMeta.Annotations = nil
+	nodeMeta.Annotations = nil // and a namespace's
 	affinity := &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{}}}}
 	podStatus := corev1.PodStatus{
 		Phase: corev1.PodFailed, StartTime: &noon, Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Message: "0/1"}},
@@ -69,7 +71,7 @@ func TestTheCacheKeepsWhatIsRead(t *testing.T) {
 			&corev1.Node{ObjectMeta: meta, Spec: corev1.NodeSpec{Unschedulable: true, Taints: []corev1.Taint{{Key: "k"}}, PodCIDR: "10.0.0.0/24"}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeDiskPressure}, beat}, Images: []corev1.ContainerImage{{SizeBytes: 1}}}},
 			&corev1.Node{ObjectMeta: nodeMeta, Spec: corev1.NodeSpec{Unschedulable: true, Taints: []corev1.Taint{{Key: "k"}}}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{ready}}},
 		},
-		"a namespace": {&corev1.Namespace{ObjectMeta: meta}, &corev1.Namespace{ObjectMeta: kept}},
+		"a namespace": {&corev1.Namespace{ObjectMeta: meta}, &corev1.Namespace{ObjectMeta: nodeMeta}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			transform := transformOf(t, c.in)

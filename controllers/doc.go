@@ -14,6 +14,7 @@
 //	fence       do the admission policies hold that bound what the operator may do
 //	stores      ResultStores: clients, and the condition Available
 //	written     versions of objects that the operator itself has written last
+//	trim        what the cache keeps of metadata that tenants write
 //	action      what is logged and counted of every change
 //
 // Calls run downwards in this list, and never back.

@@ -57,8 +57,9 @@ type Facts struct {
 	Policies []v1alpha1.TunablePolicy
 }
 
-// Gather reads the facts, all from the reader's cache.
-func Gather(ctx context.Context, reader client.Reader, limits Limits, b *v1alpha1.StorageBenchmark) (Facts, error) {
+// Gather reads the facts, all from the reader's cache but the claims, which are the tenants': there may be any number
+// of them, and only those are read that a spec names. They come from live.
+func Gather(ctx context.Context, reader, live client.Reader, limits Limits, b *v1alpha1.StorageBenchmark) (Facts, error) {
 	f := Facts{
 		Benchmark: b, Limits: limits, Namespace: &corev1.Namespace{},
 		Classes: map[string]*storagev1.StorageClass{}, Claims: map[string]*Volume{},
@@ -70,7 +71,7 @@ func Gather(ctx context.Context, reader client.Reader, limits Limits, b *v1alpha
 		return f, err
 	}
 	for _, target := range b.Spec.Targets {
-		if err := f.gatherTarget(ctx, reader, target); err != nil {
+		if err := f.gatherTarget(ctx, reader, live, target); err != nil {
 			return f, err
 		}
 	}
@@ -89,7 +90,7 @@ func Gather(ctx context.Context, reader client.Reader, limits Limits, b *v1alpha
 	return f, nil
 }
 
-func (f *Facts) gatherTarget(ctx context.Context, reader client.Reader, target v1alpha1.Target) error {
+func (f *Facts) gatherTarget(ctx context.Context, reader, live client.Reader, target v1alpha1.Target) error {
 	switch {
 	case target.StorageClass != nil:
 		class := &storagev1.StorageClass{}
@@ -101,7 +102,7 @@ func (f *Facts) gatherTarget(ctx context.Context, reader client.Reader, target v
 		return err
 	case target.PersistentVolumeClaim != nil:
 		claim := &corev1.PersistentVolumeClaim{}
-		err := reader.Get(ctx, types.NamespacedName{Namespace: f.Benchmark.Namespace, Name: target.PersistentVolumeClaim.ClaimName}, claim)
+		err := live.Get(ctx, types.NamespacedName{Namespace: f.Benchmark.Namespace, Name: target.PersistentVolumeClaim.ClaimName}, claim)
 		if err != nil {
 			return client.IgnoreNotFound(err)
 		}

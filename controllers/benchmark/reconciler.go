@@ -18,6 +18,7 @@ import (
 	"storagebench.io/storagebench/controllers/restore"
 	"storagebench.io/storagebench/controllers/results"
 	"storagebench.io/storagebench/controllers/stores"
+	"storagebench.io/storagebench/controllers/trim"
 	"storagebench.io/storagebench/controllers/workers"
 	"storagebench.io/storagebench/internal/plan"
 	"storagebench.io/storagebench/internal/status"
@@ -25,7 +26,7 @@ import (
 )
 
 // Finalizer keeps a benchmark until its workers are gone and its nodes are given back.
-const Finalizer = "storagebench.io/cleanup"
+const Finalizer = trim.Finalizer
 
 // Reconciler takes StorageBenchmarks from spec to status.
 type Reconciler struct {
@@ -143,18 +144,24 @@ func Strip(object any) (any, error) {
 	if !ok {
 		return object, nil
 	}
-	b.ManagedFields = nil
-	delete(b.Annotations, "kubectl.kubernetes.io/last-applied-configuration")
+	known := b.Annotations[annotationSpecHash]
+	if rerun := plan.Rerun(b); rerun != "" {
+		b.Annotations[v1alpha1.AnnotationRerun] = rerun // it stands for itself
+	}
+	trim.Meta(b)
 	long := 0
 	for _, w := range b.Spec.Workloads {
 		if w.Fio != nil {
 			long += len(w.Fio.JobFile)
 		}
 	}
-	if long <= keptInCache {
+	hash := known
+	if long > keptInCache {
+		hash = plan.SpecHash(b.Spec)
+	}
+	if hash == "" {
 		return b, nil
 	}
-	hash := plan.SpecHash(b.Spec)
 	for i := range b.Spec.Workloads {
 		if w := b.Spec.Workloads[i].Fio; w != nil {
 			w.JobFile = ""

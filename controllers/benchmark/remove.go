@@ -2,14 +2,18 @@ package benchmark
 
 import (
 	"context"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers/action"
+	"storagebench.io/storagebench/controllers/trim"
 	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/internal/status"
 	"storagebench.io/storagebench/internal/store/inbox"
@@ -34,6 +38,9 @@ func (r *Reconciler) remove(ctx context.Context, p *pass) (done bool, err error)
 		return true, err
 	}
 	if err := r.Results.Drop(ctx, p.Namespace, p.Name, inbox.Keep{}); err != nil {
+		return true, err
+	}
+	if err := r.allFinalizers(ctx, p); err != nil {
 		return true, err
 	}
 	before := p.DeepCopy()
@@ -70,10 +77,30 @@ func (r *Reconciler) jobLeft(ctx context.Context, p *pass) (string, error) {
 	return "", nil
 }
 
+// allFinalizers reads the finalizers of a benchmark of which the cache may have dropped some: a patch replaces the
+// list, and those of others stay. Without the lock, one that was added just now would go.
+func (r *Reconciler) allFinalizers(ctx context.Context, p *pass) error {
+	if len(p.Finalizers) < trim.MaxFinalizers {
+		return nil
+	}
+	b := &v1alpha1.StorageBenchmark{}
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(p.StorageBenchmark), b); err != nil {
+		return err
+	}
+	if b.UID != p.UID || b.ResourceVersion != p.ResourceVersion {
+		return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("storagebenchmarks").GroupResource(), p.Name, errChanged)
+	}
+	p.Finalizers, p.before.Finalizers = b.Finalizers, slices.Clone(b.Finalizers)
+	return nil
+}
+
 // protect adds the finalizer before anything is made.
 func (r *Reconciler) protect(ctx context.Context, p *pass) (done bool, err error) {
 	if controllerutil.ContainsFinalizer(p, Finalizer) {
 		return false, nil
+	}
+	if err := r.allFinalizers(ctx, p); err != nil {
+		return false, err
 	}
 	before := p.DeepCopy()
 	controllerutil.AddFinalizer(p, Finalizer)

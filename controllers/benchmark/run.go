@@ -200,7 +200,7 @@ func (r *Reconciler) begin(ctx context.Context, p *pass, s *scene, a progress.Ac
 }
 
 func (r *Reconciler) beginOn(ctx context.Context, p *pass, s *scene, a progress.Action, self trial.Worker, target trial.Target) error {
-	facts, err := admission.Gather(ctx, r.Client, r.Limits, p.StorageBenchmark)
+	facts, err := admission.Gather(ctx, r.Client, r.Live, r.Limits, p.StorageBenchmark)
 	if err != nil {
 		return err
 	}

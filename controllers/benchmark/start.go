@@ -28,7 +28,7 @@ func (r *Reconciler) start(ctx context.Context, p *pass) (done bool, err error) 
 	if p.unchanged() && !replan {
 		return false, nil
 	}
-	facts, err := admission.Gather(ctx, r.Client, r.Limits, p.StorageBenchmark)
+	facts, err := admission.Gather(ctx, r.Client, r.Live, r.Limits, p.StorageBenchmark)
 	if err != nil {
 		return true, err
 	}

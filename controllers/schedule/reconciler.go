@@ -22,6 +22,7 @@ import (
 
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers/action"
+	"storagebench.io/storagebench/controllers/trim"
 	"storagebench.io/storagebench/internal/history"
 	"storagebench.io/storagebench/internal/schedule"
 )
@@ -233,8 +234,7 @@ func Strip(object any) (any, error) {
 	if !ok {
 		return object, nil
 	}
-	s.ManagedFields = nil
-	delete(s.Annotations, corev1.LastAppliedConfigAnnotation)
+	trim.Meta(s)
 	s.Spec.Template = v1alpha1.BenchmarkTemplate{Spec: v1alpha1.StorageBenchmarkSpec{TTLAfterFinished: s.Spec.Template.Spec.TTLAfterFinished}}
 	return s, nil
 }

@@ -164,13 +164,13 @@ var Rules = []Rule{
 		Path: "controllers/benchmark",
 		Own: []string{
 			"api/v1alpha1", "controllers/action", "controllers/admission", "controllers/leases", "controllers/nodes", "controllers/restore",
-			"controllers/results", "controllers/state", "controllers/stores", "controllers/workers", "controllers/written", "internal/jobspec", "internal/plan", "internal/policy", "internal/progress", "internal/status", "internal/stopping", "internal/store/inbox", "internal/trial",
+			"controllers/results", "controllers/state", "controllers/stores", "controllers/trim", "controllers/workers", "controllers/written", "internal/jobspec", "internal/plan", "internal/policy", "internal/progress", "internal/status", "internal/stopping", "internal/store/inbox", "internal/trial",
 		},
 		Foreign: controllerFramework,
 	},
 	{
 		Path:    "controllers/schedule",
-		Own:     []string{"api/v1alpha1", "controllers/action", "internal/history", "internal/plan", "internal/schedule", "internal/status", "internal/timetable"},
+		Own:     []string{"api/v1alpha1", "controllers/action", "controllers/trim", "internal/history", "internal/plan", "internal/schedule", "internal/status", "internal/timetable"},
 		Foreign: controllerFramework,
 	},
 	{
@@ -209,6 +209,7 @@ var Rules = []Rule{
 	},
 	{Path: "controllers/state", Foreign: controllerFramework},
 	{Path: "controllers/fence", Foreign: controllerFramework},
+	{Path: "controllers/trim", Own: []string{"api/v1alpha1", "internal/jobspec"}, Foreign: kubernetesTypes},
 	{Path: "controllers/written", Foreign: []string{"k8s.io/apimachinery/pkg/types"}},
 	{Path: "controllers/metrics", Own: []string{"api/v1alpha1", "controllers/leases"}, Foreign: append([]string{"github.com/prometheus/client_golang/prometheus"}, controllerFramework...)},
 	{Path: "controllers/metrics/access", Foreign: controllerFramework},
