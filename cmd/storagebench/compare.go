@@ -97,7 +97,7 @@ func parsePercent(text string) (float64, error) {
 }
 
 func printJSON(w io.Writer, v any) error {
-	encoder := json.NewEncoder(w)
+	encoder := json.NewEncoder(raw(w))
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(v)
 }

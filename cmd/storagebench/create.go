@@ -64,7 +64,7 @@ Exit codes: 0 created or printed, 1 the cluster refused it, 2 bad input.`,
 				return err
 			}
 			if f.print {
-				_, err := cmd.OutOrStdout().Write(manifest)
+				_, err := raw(cmd.OutOrStdout()).Write(manifest)
 				return err
 			}
 			return f.create(cmd.Context(), manifest, cmd.OutOrStdout())

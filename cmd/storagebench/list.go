@@ -90,7 +90,7 @@ func encode(w io.Writer, output string, document any) error {
 		if err != nil {
 			return err
 		}
-		_, err = w.Write(data)
+		_, err = raw(w).Write(data)
 		return err
 	}
 	encoder := json.NewEncoder(w)

@@ -45,7 +45,7 @@ func run() int {
 	ctx, stopped := signalContext(context.Background())
 	err := newCommand().ExecuteContext(ctx)
 	if _, answered := errors.AsType[outcome](err); err != nil && !answered {
-		fmt.Fprintln(os.Stderr, "error:", err)
+		fmt.Fprintln(&printable{w: os.Stderr}, "error:", err)
 	}
 	if code, ok := stopped(); ok {
 		return code
@@ -85,6 +85,8 @@ Exit codes: 0 done, 1 failed, 2 bad input, 3 a regression or a gate that is miss
 			return &trial.Failure{Class: reason.InvalidSpec, Message: fmt.Sprintf("there is no command %q", args[0]), Remedy: suggest.Remedy(args[0], commandNames(cmd))}
 		},
 	}
+	root.SetOut(&printable{w: os.Stdout})
+	root.SetErr(&printable{w: os.Stderr})
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newRunCommand(), newPlanCommand(), newLintCommand(), newReportCommand(), newCompareCommand(), newImportCommand(), newProbeCommand(), newFlushcheckCommand(), newTunablesCommand(), newRestoreCommand(), newQualifyCommand(), newGetCommand(), newWatchCommand(), newRerunCommand(), newCancelCommand(), newWorkerCommand(), newCreateCommand(), newCompletionCommand(), newReferenceCommand(), newVersionCommand())
 	return root

@@ -374,7 +374,7 @@ func printPlan(w io.Writer, output string, d *planDocument) error {
 		if err != nil {
 			return err
 		}
-		_, err = w.Write(b)
+		_, err = raw(w).Write(b)
 		return err
 	}
 	return printPlanTable(w, d)

@@ -22,7 +22,7 @@ type progress struct {
 }
 
 func newProgress(w io.Writer) *progress {
-	return &progress{w: w, terminal: isTerminal(w)}
+	return &progress{w: raw(w), terminal: isTerminal(w)}
 }
 
 const barWidth = 30
@@ -61,7 +61,7 @@ func (p *progress) event(target string, e runner.Event) {
 		return
 	}
 	filled := barWidth * p.done / max(1, e.Total)
-	fmt.Fprintf(p.w, eraseLine+"[%s%s] %d/%d %s", strings.Repeat("=", filled), strings.Repeat(" ", barWidth-filled), p.done, e.Total, what)
+	fmt.Fprintf(p.w, eraseLine+"[%s%s] %d/%d %s", strings.Repeat("=", filled), strings.Repeat(" ", barWidth-filled), p.done, e.Total, escaped(what))
 	p.drawn = true
 }
 
@@ -71,7 +71,7 @@ func (p *progress) line(text string) {
 		fmt.Fprint(p.w, eraseLine)
 		p.drawn = false
 	}
-	fmt.Fprintln(p.w, text)
+	fmt.Fprintln(p.w, escaped(text))
 }
 
 func (p *progress) close() {

@@ -274,7 +274,7 @@ func printAnswer(w io.Writer, output string, a qualify.Answer) error {
 	case "yaml":
 		var b []byte
 		if b, err = yaml.Marshal(a); err == nil {
-			_, err = w.Write(b)
+			_, err = raw(w).Write(b)
 		}
 	default:
 		_, err = io.WriteString(coloured(w), a.Text())

@@ -118,7 +118,7 @@ func (f reportFlags) report(ctx context.Context, name string, stdin io.Reader, s
 		if err != nil {
 			return err
 		}
-		return writeOut(stdout, f.out, func(w io.Writer) error { _, err := w.Write(body); return err })
+		return writeOut(stdout, f.out, func(w io.Writer) error { _, err := raw(w).Write(body); return err })
 	}
 	in := page.Input{Summary: s, Location: name}
 	if f.needsTrials() {
@@ -166,11 +166,11 @@ func (f reportFlags) write(w io.Writer, in page.Input) error {
 	s, workers := in.Summary, in.Workers
 	switch f.output {
 	case "html":
-		return page.Write(w, in)
+		return page.Write(raw(w), in)
 	case "markdown":
 		return export.Markdown(w, s)
 	case "junit":
-		return export.JUnit(w, s)
+		return export.JUnit(raw(w), s)
 	case "benchstat":
 		if err := export.Benchstat(w, s, workers); !errors.Is(err, export.ErrNoTrials) {
 			return err

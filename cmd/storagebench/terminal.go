@@ -15,7 +15,7 @@ import (
 
 // isTerminal reports whether people look at what is written to w.
 func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := raw(w).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
@@ -31,11 +31,11 @@ type meter struct {
 	drawn    bool
 }
 
-func newMeter(w io.Writer) *meter { return &meter{w: w, terminal: isTerminal(w)} }
+func newMeter(w io.Writer) *meter { return &meter{w: raw(w), terminal: isTerminal(w)} }
 
 // show draws the benchmark's state; what names it on a terminal.
 func (m *meter) show(what string, b *v1alpha1.StorageBenchmark, now time.Time) {
-	line := stateLine(b)
+	line := escaped(stateLine(b))
 	changed := line != m.last
 	m.last = line
 	if !m.terminal {
@@ -49,8 +49,8 @@ func (m *meter) show(what string, b *v1alpha1.StorageBenchmark, now time.Time) {
 		done, all, active = int(run.TrialsStored), max(int(run.TrialsPlanned), 1), activeFor(run, now)
 	}
 	filled := min(barWidth*done/all, barWidth)
-	fmt.Fprintf(m.w, "%s%s [%s%s] %d/%d %s %s%s", eraseLine, what, strings.Repeat("=", filled), strings.Repeat(" ", barWidth-filled),
-		done, all, stateOf(b), active.Round(time.Second), timeLeft(done, all, active))
+	fmt.Fprintf(m.w, "%s%s [%s%s] %d/%d %s %s%s", eraseLine, escaped(what), strings.Repeat("=", filled), strings.Repeat(" ", barWidth-filled),
+		done, all, escaped(stateOf(b)), active.Round(time.Second), timeLeft(done, all, active))
 	m.drawn = true
 }
 
@@ -85,13 +85,13 @@ var colours = map[string]string{
 	"NOT QUALIFIED": red, "NotQualified": red, "INVALID": red, "Invalid": red, "Worse": red, "Regression": red, "invalidates": red, "missed": red,
 }
 
-// coloured returns a writer that colours judgements for people. It is for tables and sentences only:
-// documents for programs stay as they are. https://no-color.org
+// coloured returns a writer of text that colours judgements for people. It is for tables and sentences
+// only: documents for programs stay as they are. https://no-color.org
 func coloured(w io.Writer) io.Writer {
 	if !isTerminal(w) || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
-		return w
+		return &printable{w: raw(w)}
 	}
-	return painter{w}
+	return &printable{w: painter{raw(w)}}
 }
 
 // painter colours the judgements in what is written to it. A table aligns its columns before it is

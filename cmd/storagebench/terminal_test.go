@@ -67,7 +67,7 @@ func TestColours(t *testing.T) {
 	if b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)
 	}
-	if w := coloured(&b); w != &b {
+	if w := coloured(&b); raw(w) != &b {
 		t.Error("what is no terminal gets colours")
 	}
 	for _, word := range []string{"QUALIFIED", "INVALID", "Inconclusive", "Worse", "NoWorse"} {
