@@ -23,6 +23,7 @@
 // Whoever reads the grant of a worker can upload in its place. So everything is bounded, for each
 // object, for each namespace, and for all together; a form is checked before its file is read;
 // an object is accepted only while its run is there (its plan is); and the Backing is written at
-// most once a second for each object. Nobody takes the last quarter of what there is for all: a
+// most once a second for each object. Connections and uploads at a time are shared by address and
+// by namespace, as package fair does it. Nobody takes the last quarter of what there is for all: a
 // namespace that holds more than an eighth of its own share has to leave that to the others.
 package inbox

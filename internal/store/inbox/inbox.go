@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"storagebench.io/storagebench/internal/fair"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/store"
 )
@@ -56,8 +57,8 @@ type Inbox struct {
 
 	mu      sync.Mutex
 	objects map[string]*object
-	number  uint64 // of the last object that was put
-	uploads uploads
+	number  uint64       // of the last object that was put
+	uploads *fair.Places // by namespace
 }
 
 var (
@@ -111,6 +112,7 @@ func (in *Inbox) opened(ctx context.Context) (*Identity, error) {
 		in.number++
 		in.objects[key] = &object{body: body, backed: true, number: in.number}
 	}
+	in.uploads = &fair.Places{Max: maxUploads, Spared: sparedTime}
 	in.identity = &identity
 	return in.identity, nil
 }

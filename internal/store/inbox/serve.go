@@ -15,9 +15,9 @@ import (
 	"mime/multipart"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
+	"storagebench.io/storagebench/internal/fair"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/store"
 	"storagebench.io/storagebench/internal/trial"
@@ -27,44 +27,11 @@ import (
 const (
 	maxFields = 16
 	maxField  = 8 << 10
-	// maxUploads and maxUploadsEach are how many uploads are read at a time, of all namespaces
-	// and of each.
-	maxUploads, maxUploadsEach = 8, 2
-	// maxConnections at a time, of all addresses and of each.
-	maxConnections, maxConnectionsEach = 256, 32
+	// maxConnections at a time, of all addresses.
+	maxConnections = 256
 	// unknownTime and knownTime are how long a form may take before and after it was checked.
 	unknownTime, knownTime = 10 * time.Second, 2 * time.Minute
 )
-
-// uploads counts those that are being read.
-type uploads struct {
-	mu  sync.Mutex
-	all int
-	of  map[string]int
-}
-
-func (u *uploads) begin(namespace string) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.all >= maxUploads || u.of[namespace] >= maxUploadsEach {
-		return false
-	}
-	if u.of == nil {
-		u.of = map[string]int{}
-	}
-	u.all++
-	u.of[namespace]++
-	return true
-}
-
-func (u *uploads) end(namespace string) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.all--
-	if u.of[namespace]--; u.of[namespace] == 0 {
-		delete(u.of, namespace)
-	}
-}
 
 // Serve answers requests until ctx ends.
 func (in *Inbox) Serve(ctx context.Context, listener net.Listener) error {
@@ -79,7 +46,8 @@ func (in *Inbox) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler:           in,
 		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
-		ReadHeaderTimeout: 10 * time.Second,
+		ConnContext:       fair.ConnContext,
+		ReadHeaderTimeout: 5 * time.Second, // and for the handshake
 		ReadTimeout:       2 * time.Minute,
 		WriteTimeout:      2 * time.Minute,
 		IdleTimeout:       10 * time.Second,
@@ -97,69 +65,11 @@ func (in *Inbox) Serve(ctx context.Context, listener net.Listener) error {
 		case <-ended:
 		}
 	}()
-	err = server.ServeTLS(&limited{Listener: listener, free: make(chan struct{}, maxConnections), of: map[string]int{}}, "", "")
+	err = server.ServeTLS(fair.Listen(listener, maxConnections), "", "")
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
 	return err
-}
-
-// limited is a listener with at most so many connections as free has room for, and of each address
-// maxConnectionsEach.
-type limited struct {
-	net.Listener
-	free chan struct{}
-
-	mu sync.Mutex
-	of map[string]int
-}
-
-func (l *limited) Accept() (net.Conn, error) {
-	for {
-		l.free <- struct{}{}
-		c, err := l.Listener.Accept()
-		if err != nil {
-			<-l.free
-			return nil, err
-		}
-		address := c.RemoteAddr().String()
-		if host, _, err := net.SplitHostPort(address); err == nil {
-			address = host
-		}
-		if l.begin(address) {
-			return &counted{Conn: c, done: sync.OnceFunc(func() { l.end(address); <-l.free })}, nil
-		}
-		_ = c.Close()
-		<-l.free
-	}
-}
-
-func (l *limited) begin(address string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.of[address] >= maxConnectionsEach {
-		return false
-	}
-	l.of[address]++
-	return true
-}
-
-func (l *limited) end(address string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.of[address]--; l.of[address] == 0 {
-		delete(l.of, address)
-	}
-}
-
-type counted struct {
-	net.Conn
-	done func()
-}
-
-func (c *counted) Close() error {
-	defer c.done()
-	return c.Conn.Close()
 }
 
 // ServeHTTP answers a POST of a signed form, and a GET of a signed URL.
@@ -207,6 +117,8 @@ func (in *Inbox) send(identity *Identity, w http.ResponseWriter, r *http.Request
 type allowance struct {
 	io.ReadCloser
 	left int
+	// came is told how many bytes have been read.
+	came func(n int)
 }
 
 func (a *allowance) Read(p []byte) (int, error) {
@@ -215,6 +127,7 @@ func (a *allowance) Read(p []byte) (int, error) {
 	}
 	n, err := a.ReadCloser.Read(p[:min(len(p), a.left)])
 	a.left -= n
+	a.came(n)
 	return n, err
 }
 
@@ -223,7 +136,7 @@ func (in *Inbox) receive(identity *Identity, w http.ResponseWriter, r *http.Requ
 	// Before its fields are checked, a request may be anybody's: it gets little room and time.
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(unknownTime)) // a test's recorder has none
-	body := &allowance{r.Body, maxFields * maxField}
+	body := &allowance{r.Body, maxFields * maxField, func(int) {}}
 	r.Body = body
 	reader, err := r.MultipartReader()
 	if err != nil {
@@ -236,9 +149,10 @@ func (in *Inbox) receive(identity *Identity, w http.ResponseWriter, r *http.Requ
 			return fmt.Errorf("%w: the form cannot be read, or has no file", store.ErrDenied)
 		}
 		if part.FormName() == "file" {
-			return in.take(r.Context(), identity, fields, part, func(limit int) {
-				body.left = limit + maxFields*maxField
-				_ = control.SetReadDeadline(time.Now().Add(knownTime))
+			timed := &pace{set: control.SetReadDeadline, begun: time.Now()}
+			return in.take(r.Context(), identity, fields, part, timed.end, func(limit int) {
+				body.left, body.came = limit+maxFields*maxField, timed.came
+				timed.came(0)
 			})
 		}
 		value, err := store.ReadLimited(part, maxField)
@@ -250,8 +164,9 @@ func (in *Inbox) receive(identity *Identity, w http.ResponseWriter, r *http.Requ
 	return fmt.Errorf("%w: the form has too many fields", store.ErrDenied)
 }
 
-// take reads and stores the file of a form. It allows as much to be read as the form does.
-func (in *Inbox) take(ctx context.Context, identity *Identity, fields map[string]string, file *multipart.Part, allow func(limit int)) error {
+// take reads and stores the file of a form. It allows as much to be read as the form does. It calls end when the
+// upload has to make place for another namespace's.
+func (in *Inbox) take(ctx context.Context, identity *Identity, fields map[string]string, file *multipart.Part, end func(), allow func(limit int)) error {
 	key, limit, err := in.checkForm(identity, fields)
 	if err != nil {
 		return err
@@ -262,10 +177,12 @@ func (in *Inbox) take(ctx context.Context, identity *Identity, fields map[string
 	if !current {
 		return fmt.Errorf("%w: the run has ended", store.ErrDenied)
 	}
-	if !in.uploads.begin(namespaceOf(key)) {
+	place := in.uploads.Take(namespaceOf(key), end)
+	if place == nil {
 		return fmt.Errorf("%w: too many uploads at a time", store.ErrUnreachable)
 	}
-	defer in.uploads.end(namespaceOf(key))
+	defer place.Leave()
+	defer fair.Keep(ctx)()
 	allow(limit)
 	counter := &counting{r: file, limit: limit, hash: sha256.New()}
 	var small []byte

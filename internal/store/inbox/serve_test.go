@@ -204,8 +204,8 @@ func TestWhatAWorkerIsRefused(t *testing.T) {
 		}, store.ErrUnreachable},
 		"an upload beside many": {func(t *testing.T, in *Inbox) error {
 			t.Helper()
-			for range maxUploadsEach {
-				in.uploads.begin("lab")
+			for range maxUploads {
+				in.uploads.Take("lab", func() {})
 			}
 			return worker(t, grant(t, in, time.Hour)).Put(t.Context(), summaryOf, []byte("x"))
 		}, store.ErrUnreachable},
@@ -377,22 +377,5 @@ func TestAnUploadThatEndsAfterItsRunStaysNowhere(t *testing.T) {
 	}
 	if keys, err := in.List(t.Context(), "", 1000); err != nil || len(keys) > 0 {
 		t.Errorf("%v are left: %v", keys, err)
-	}
-}
-
-// One address must not take all connections.
-func TestConnectionsOfOneAddressAreBounded(t *testing.T) {
-	l := &limited{of: map[string]int{}}
-	for range maxConnectionsEach {
-		if !l.begin("10.0.0.1") {
-			t.Fatal("a connection is refused too early")
-		}
-	}
-	if l.begin("10.0.0.1") || !l.begin("10.0.0.2") {
-		t.Error("each address has its own share")
-	}
-	l.end("10.0.0.1")
-	if !l.begin("10.0.0.1") {
-		t.Error("a connection that has ended still counts")
 	}
 }
