@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"storagebench.io/storagebench/api/reason"
@@ -54,6 +55,16 @@ func TestAPlanIsReadNoFurtherThanAPlanCanBe(t *testing.T) {
 	_, err := readPlan(t.Context(), l, &v1alpha1.ResultStore{}, b)
 	if failure, ok := errors.AsType[*trial.Failure](err); !ok || failure.Class != reason.PlanTampered || l.limit != result.MaxPlan {
 		t.Errorf("%v after %d bytes", err, l.limit)
+	}
+}
+
+// What could not be read again is not stored.
+func TestAPlanThatIsTooLargeIsRefusedWhenItIsMade(t *testing.T) {
+	large := *plan
+	large.Workers = []trial.Worker{{Name: strings.Repeat("x", result.MaxPlan)}}
+	_, err := (&Results{}).StorePlan(t.Context(), &v1alpha1.ResultStore{}, &large)
+	if failure, ok := errors.AsType[*trial.Failure](err); !ok || failure.Class != reason.LimitExceeded || failure.Remedy == "" {
+		t.Error(err)
 	}
 }
 

@@ -123,6 +123,12 @@ func (r *Results) StorePlan(ctx context.Context, rs *v1alpha1.ResultStore, p *tr
 	if err != nil {
 		return "", err
 	}
+	if len(document) > result.MaxPlan { // no worker could have it, and Plan would not read it again
+		return "", &trial.Failure{
+			Class: reason.LimitExceeded, Message: fmt.Sprintf("the plan has %d bytes, the limit is %d", len(document), result.MaxPlan),
+			Remedy: "split the benchmark: fewer nodes, workloads or variants in each",
+		}
+	}
 	bucket, err := r.Open(ctx, rs)
 	if err != nil {
 		return "", err
