@@ -210,6 +210,16 @@ func readPlan(ctx context.Context, bucket stores.Bucket, rs *v1alpha1.ResultStor
 	return document, nil
 }
 
+// decoding is held while a document is decoded: several benchmarks are looked at at a time, and
+// the peaks of their memory would add up.
+var decoding sync.Mutex
+
+func decoded[D any](decode func() (D, error)) (D, error) {
+	decoding.Lock()
+	defer decoding.Unlock()
+	return decode()
+}
+
 // maxPlans bounds the documents of the plans in memory, in bytes.
 const maxPlans = 16 << 20
 

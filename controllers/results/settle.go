@@ -157,7 +157,7 @@ func collect(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self tria
 		if err != nil {
 			return nil, err
 		}
-		d, err := result.DecodeTrial(document, "")
+		d, err := decoded(func() (*result.Trial, error) { return result.DecodeTrial(document, "") })
 		if err != nil || !d.BelongsTo(p, self, t) {
 			continue // whoever wrote it, it is no trial of this run
 		}
@@ -188,7 +188,7 @@ func decodeSummary(p *trial.Plan, self trial.Worker, document []byte, digest str
 	if err != nil {
 		return nil, err
 	}
-	summary, err := result.DecodeWorkerSummary(document, digest)
+	summary, err := decoded(func() (*result.WorkerSummary, error) { return result.DecodeWorkerSummary(document, digest) })
 	if err == nil {
 		err = summary.CheckWorker(p, self)
 	}

@@ -91,8 +91,6 @@ func Decode[D any](document []byte, schema string, d *D) error {
 	if len(document) > kind.limit {
 		return rejected(kind.name, "it has %d bytes, the limit is %d", len(document), kind.limit)
 	}
-	decoding.Lock()
-	defer decoding.Unlock()
 	if err := checkJSON(document, reflect.TypeFor[D]()); err != nil {
 		return rejected(kind.name, "%v", err)
 	}

@@ -92,7 +92,7 @@ func places(document reflect.Type, schema string, seen map[reflect.Type]bool) []
 		switch t.Kind() {
 		case reflect.Struct:
 			seen[t] = true
-			for name, member := range fieldsOf(t) {
+			for name, member := range (&scan{fields: map[reflect.Type]map[string]reflect.Type{}}).fieldsOf(t) {
 				visit(member, before+`{"`+name+`":`, "}"+after)
 			}
 		case reflect.Slice:

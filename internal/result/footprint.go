@@ -9,17 +9,12 @@ import (
 	"io"
 	"reflect"
 	"strings"
-	"sync"
 	"unicode/utf8"
 )
 
 // maxMemory bounds what a decoded document takes besides its text. Metrics, the most of a
 // worker's summary, take about 18 bytes for each value, so maxValues of them are below it.
 const maxMemory = 64 << 20
-
-// decoding is held while a document is decoded: the operator reads those of several
-// benchmarks at the same time, and the peaks would add up.
-var decoding sync.Mutex
 
 var (
 	errCut  = errors.New("unexpected end of the JSON")
@@ -44,7 +39,7 @@ func checkJSON(document []byte, t reflect.Type) error {
 	if !utf8.Valid(document) {
 		return errors.New("it is not valid UTF-8")
 	}
-	s := scan{decoder: json.NewDecoder(bytes.NewReader(document))}
+	s := scan{decoder: json.NewDecoder(bytes.NewReader(document)), fields: map[reflect.Type]map[string]reflect.Type{}}
 	s.decoder.UseNumber()
 	if err := s.value(t); err != nil {
 		return err
@@ -62,6 +57,8 @@ type scan struct {
 	depth   int
 	values  int
 	memory  uint64
+	// fields of the structs that the scan has met.
+	fields map[reflect.Type]map[string]reflect.Type
 }
 
 // next returns the next token if it is within the limits.
@@ -157,7 +154,7 @@ func (s *scan) object(t reflect.Type) error {
 			member = t.Elem()
 			err = s.charge(entry(t, n))
 		default:
-			member = fieldsOf(t)[folded(fmt.Sprint(name))]
+			member = s.fieldsOf(t)[folded(fmt.Sprint(name))]
 		}
 		if err := errors.Join(err, s.value(member)); err != nil {
 			return err
@@ -217,13 +214,10 @@ func opaque(t reflect.Type) bool {
 	return t.Kind() == reflect.Interface || p.Implements(unmarshaler) || p.Implements(textUnmarshaler)
 }
 
-// fields are the types of the members of each struct, by folded name.
-var fields sync.Map
-
-// fieldsOf returns the members that a struct is decoded from.
-func fieldsOf(t reflect.Type) map[string]reflect.Type {
-	if known, ok := fields.Load(t); ok {
-		return known.(map[string]reflect.Type)
+// fieldsOf returns the types of the members that a struct is decoded from, by folded name.
+func (s *scan) fieldsOf(t reflect.Type) map[string]reflect.Type {
+	if known, ok := s.fields[t]; ok {
+		return known
 	}
 	members, depths := map[string]reflect.Type{}, map[string]int{}
 	for _, f := range reflect.VisibleFields(t) {
@@ -239,7 +233,7 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 			members[name], depths[name] = f.Type, len(f.Index)
 		}
 	}
-	fields.Store(t, members)
+	s.fields[t] = members
 	return members
 }
 

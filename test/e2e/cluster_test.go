@@ -166,7 +166,7 @@ func (l *lab) ended(b *v1alpha1.StorageBenchmark, reason string) metav1.Conditio
 func (l *lab) stored(b *v1alpha1.StorageBenchmark) []string {
 	l.t.Helper()
 	prefix := keys(b).Prefix()
-	found, err := l.bucket().List(l.ctx, prefix)
+	found, err := l.bucket().List(l.ctx, prefix, 10_000)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func keys(b *v1alpha1.StorageBenchmark) trial.Keys {
 // trials reads a worker's trial documents by ID.
 func (l *lab) trials(b *v1alpha1.StorageBenchmark, worker string) map[string]result.Trial {
 	l.t.Helper()
-	found, err := l.bucket().List(l.ctx, keys(b).Trials(worker))
+	found, err := l.bucket().List(l.ctx, keys(b).Trials(worker), 10_000)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func (l *lab) measuring(b *v1alpha1.StorageBenchmark, worker string, n int) *cor
 		if b.Status.Run == nil {
 			return fmt.Errorf("%+v", b.Status.Conditions)
 		}
-		found, err := l.bucket().List(l.ctx, keys(b).Trials(worker))
+		found, err := l.bucket().List(l.ctx, keys(b).Trials(worker), 10_000)
 		if err != nil {
 			return err
 		}

@@ -303,9 +303,9 @@ var Rules = []Rule{
 // import: they compute, and reach nothing outside the process.
 var pureStandard = []string{
 	"bytes", "cmp", "container/heap", "container/list", "crypto/sha256", "embed",
-	"encoding/base64", "encoding/binary", "encoding/csv", "encoding/hex", "encoding/json",
+	"encoding", "encoding/base64", "encoding/binary", "encoding/csv", "encoding/hex", "encoding/json",
 	"encoding/xml", "errors", "fmt", "hash", "hash/fnv", "html", "html/template", "io", "iter",
-	"maps", "math", "math/big", "math/bits", "math/rand/v2", "mime/quotedprintable", "path", "regexp", "slices", "sort",
+	"maps", "math", "math/big", "math/bits", "math/rand/v2", "mime/quotedprintable", "path", "reflect", "regexp", "slices", "sort",
 	"strconv", "strings", "text/tabwriter", "text/template", "time", "unicode", "unicode/utf16", "unicode/utf8",
 }
 
