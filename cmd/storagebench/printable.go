@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -31,7 +32,7 @@ func raw(w io.Writer) io.Writer {
 func (p *printable) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	all := append(p.cut, text...)
+	all := slices.Concat(p.cut, text)
 	end := wholeRunes(all)
 	p.cut = append([]byte(nil), all[end:]...)
 	if _, err := io.WriteString(p.w, escaped(string(all[:end]))); err != nil {

@@ -210,8 +210,8 @@ func readPlan(ctx context.Context, bucket stores.Bucket, rs *v1alpha1.ResultStor
 	return document, nil
 }
 
-// decoding is held while a document is decoded: several benchmarks are looked at at a time, and
-// the peaks of their memory would add up.
+// decoding is held while a document is decoded: several benchmarks are looked at side by side,
+// and the peaks of their memory would add up.
 var decoding sync.Mutex
 
 func decoded[D any](decode func() (D, error)) (D, error) {

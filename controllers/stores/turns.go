@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Passes is how many benchmarks are looked at at a time. A pass that waits for a store keeps one of them from all
+// Passes is how many benchmarks are looked at side by side. A pass that waits for a store keeps one of them from all
 // others, so only some may: however slow a store is, benchmarks of other stores have two passes left, and however
 // many benchmarks of one namespace wait for their stores, other namespaces have six.
 const (

@@ -60,7 +60,7 @@ func sizeRequests(t *testing.T) map[string]request {
 	for i := range 17 {
 		managers = append(managers, metav1.ManagedFieldsEntry{
 			Manager: fmt.Sprint("manager-", i), Operation: metav1.ManagedFieldsOperationApply, APIVersion: "storagebench.io/v1alpha1",
-			FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:suspend":{}}}`)},
+			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:suspend":{}}}`),
 		})
 	}
 	for i := range 3000 {

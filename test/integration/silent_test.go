@@ -311,7 +311,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // Once the operator has done what there is to do, a pass in which nothing has changed writes
-// nothing, asks the API server for nothing, and leaves conditions that say what is the case.
+// nothing, asks the API server for nothing but a claim that is missing, and leaves conditions that say what is the case.
 func TestAPassInAnUnchangedWorldIsSilent(t *testing.T) {
 	th := startAPIServer(t)
 	t.Run("worlds", func(t *testing.T) {
@@ -330,7 +330,11 @@ func TestAPassInAnUnchangedWorldIsSilent(t *testing.T) {
 					s.settle()
 					s.counter.take()
 					s.pass()
-					if requests := s.counter.take(); len(requests) > 0 {
+					requests := s.counter.take()
+					if state.want == reason.PersistentVolumeClaimNotFound && len(requests) == 1 && strings.HasPrefix(requests[0], "GET ") && strings.Contains(requests[0], "/persistentvolumeclaims/") {
+						requests = nil // tenants' claims are not in the cache
+					}
+					if len(requests) > 0 {
 						t.Errorf("a pass in an unchanged world made %d requests:\n%s", len(requests), strings.Join(requests, "\n"))
 					}
 					s.conforms(state.want)

@@ -33,7 +33,7 @@ type onDisk struct{ store }
 func (onDisk) forgets() (string, error) { return "", nil }
 
 func TestAFileSystemInMemoryForgets(t *testing.T) {
-	dir, err := os.MkdirTemp("/dev/shm", "journal-") // which is a tmpfs on every Linux
+	dir, err := os.MkdirTemp("/dev/shm", "journal-") //nolint:usetesting // which is a tmpfs on every Linux
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func TestAnObjectThatTricklesDoesNotHoldTheOperator(t *testing.T) {
 func TestAListThatNeverEndsIsNotReadForEver(t *testing.T) {
 	t.Parallel()
 	var pages atomic.Int64
-	s := hostile(t, func(w http.ResponseWriter, r *http.Request) {
+	s := hostile(t, func(w http.ResponseWriter, _ *http.Request) {
 		n := pages.Add(1)
 		w.Header().Set("Content-Type", "application/xml")
 		fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>bucket</Name><IsTruncated>true</IsTruncated><NextContinuationToken>%d</NextContinuationToken>`, n)

@@ -162,6 +162,11 @@ func (p *parser) at(i int) error {
 	if p.header == nil || p.head > 0 {
 		return nil
 	}
+	return p.rowAt(i, line)
+}
+
+// rowAt reads line i as a row of the table, or says why it looks like one and is none.
+func (p *parser) rowAt(i int, line string) error {
 	ok, err := p.addRow(i)
 	switch {
 	case err != nil:

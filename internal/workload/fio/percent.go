@@ -128,7 +128,7 @@ func (j *job) takePercents(of uint64) {
 		return n
 	}
 	offset, step := up("offset"), up("offset_increment")
-	region := uint64(0)
+	var region uint64
 	percent, has := j.percents["size"]
 	switch {
 	case !has && j.has("size"):

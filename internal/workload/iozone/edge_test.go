@@ -5,6 +5,7 @@ import (
 	"testing"
 )
 
+//nolint:dupword // a table has two columns of one name
 const wholeTable = `	Iozone: Performance Test of File I/O
 	Contributors:William Norcott, Don Capps, Isom Crawford, Kirby Collins
 	             Al Slater, Scott Rhine, Mike Wisner, Ken Goss
