@@ -24,7 +24,7 @@ func TestAPercentageIsOfTheFileWhoseSizeAnotherJobGives(t *testing.T) {
 	} {
 		jobs, changes := withChanges(t, made+options)
 		got := render(jobs[1:], nil)
-		for _, line := range strings.SplitSeq(want, "\n") {
+		for line := range strings.SplitSeq(want, "\n") {
 			if !strings.Contains(got, "\n"+line+"\n") {
 				t.Errorf("%s: %s is not in\n%s", options, line, got)
 			}
