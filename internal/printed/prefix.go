@@ -68,7 +68,7 @@ func alike(lines []string, i int, pattern *regexp.Regexp) int {
 			continue
 		}
 		m := pattern.FindStringSubmatch(head(lines[i]))
-		if m == nil || n > 0 && len(m) > 1 && m[len(m)-1] != same {
+		if len(m) == 0 || len(m) > 1 && n > 0 && m[1] != same {
 			break
 		}
 		if n++; len(m) > 1 {
