@@ -111,6 +111,12 @@ type RunStatus struct {
 	// +kubebuilder:validation:MaxLength=80
 	PlanDigest string `json:"planDigest,omitempty"`
 
+	// summaryDigest is the SHA-256 of the run's summary.json as the operator stored it. Whoever can
+	// write to the bucket can replace the file, but not this digest.
+	// +optional
+	// +kubebuilder:validation:MaxLength=80
+	SummaryDigest string `json:"summaryDigest,omitempty"`
+
 	// resultStore is the ResultStore that a run of a benchmark without spec.results uses.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253

@@ -34,6 +34,8 @@ type source struct {
 	// objects holds the run's documents with keys below the run's directory; nil: there is only
 	// the summary.
 	objects store.Objects
+	// digest that the summary must have; empty: any.
+	digest string
 	// document is the summary, if it was read already.
 	document []byte
 	// summary is the run as the status of a StorageBenchmark has it, if nothing else can be read.
@@ -162,7 +164,9 @@ func openBenchmark(ctx context.Context, name string) (source, error) {
 			endpoint, authority = rs.Spec.Endpoint, rs.Spec.CABundle
 		}
 	}
-	return openBucket(location, endpoint, authority)
+	src, err := openBucket(location, endpoint, authority)
+	src.digest = b.Status.Run.SummaryDigest
+	return src, err
 }
 
 // summaryOfStatus is a run as the status has it: without histograms, environment and trials.
@@ -206,6 +210,10 @@ func (src source) readSummary(ctx context.Context) (result.Summary, error) {
 		if err != nil {
 			return s, fmt.Errorf("%s: %w", src.name, err)
 		}
+	}
+	if got := trial.Digest(document); src.digest != "" && got != src.digest {
+		return s, badInput(src.name, fmt.Sprintf("its summary.json is not the one that the operator stored: its digest is %s, and status.run.summaryDigest is %s", got, src.digest),
+			"somebody has replaced it; read what the status has, without AWS_ACCESS_KEY_ID in the environment")
 	}
 	if err := result.Decode(document, result.SummarySchema, &s); err != nil {
 		return s, badInput(src.name, strings.TrimPrefix(err.Error(), "result: "), "use the summary.json of a run, or the run's directory")

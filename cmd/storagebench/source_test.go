@@ -211,3 +211,17 @@ func TestReportPassesTheSamplesOfATrialOn(t *testing.T) {
 		}
 	}
 }
+
+// Whoever can write to the bucket can put another summary there, but not its digest into the status.
+func TestASummaryThatSomebodyReplacedIsRefused(t *testing.T) {
+	document, err := json.Marshal(summaryOf("fast", 6, 990, 1000, 1010))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for digest, refused := range map[string]bool{"": false, trial.Digest(document): false, trial.Digest([]byte("{}")): true} {
+		_, err := source{name: "lab/b", document: document, digest: digest}.readSummary(t.Context())
+		if (err != nil) != refused || refused && !strings.Contains(err.Error(), "not the one that the operator stored") {
+			t.Errorf("digest %q: %v", digest, err)
+		}
+	}
+}

@@ -296,7 +296,7 @@ func (r *Reconciler) conclude(ctx context.Context, p *pass, s *scene) error {
 	if err := r.unfinished(ctx, p); err != nil {
 		return err
 	}
-	summary, err := r.Results.Conclude(ctx, s.store, s.plan.Plan, baselineOf(p.StorageBenchmark), r.Clock.Now())
+	summary, digest, err := r.Results.Conclude(ctx, s.store, s.plan.Plan, baselineOf(p.StorageBenchmark), r.Clock.Now())
 	if failure, ok := errors.AsType[*trial.Failure](err); ok && failure.Class == reason.LimitExceeded {
 		r.finish(p, failure) // the next try would come to the same
 		return nil
@@ -307,6 +307,7 @@ func (r *Reconciler) conclude(ctx context.Context, p *pass, s *scene) error {
 	status.SetCurrent(p.Status.Run, "", "")
 	status.SetTotals(p.Status.Run, int32(summary.Stored))
 	status.Summary(&p.Status, summary)
+	p.Status.Run.SummaryDigest = digest
 	r.finish(p, nil)
 	return nil
 }

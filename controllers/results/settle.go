@@ -199,11 +199,11 @@ func decodeSummary(p *trial.Plan, self trial.Worker, document []byte, digest str
 }
 
 // Conclude folds what was accepted of the workers into the run's summary, one worker at a
-// time, and stores it.
-func (r *Results) Conclude(ctx context.Context, rs *v1alpha1.ResultStore, p *trial.Plan, baseline *Baseline, now time.Time) (result.Summary, error) {
+// time, and stores it. It also returns the digest of the document that it stored.
+func (r *Results) Conclude(ctx context.Context, rs *v1alpha1.ResultStore, p *trial.Plan, baseline *Baseline, now time.Time) (result.Summary, string, error) {
 	bucket, err := r.Open(ctx, rs)
 	if err != nil {
-		return result.Summary{}, err
+		return result.Summary{}, "", err
 	}
 	ctx, cancel := context.WithTimeout(ctx, concludeTimeout)
 	defer cancel()
@@ -216,13 +216,13 @@ func (r *Results) Conclude(ctx context.Context, rs *v1alpha1.ResultStore, p *tri
 			continue // it stands in the status as the worker's failure
 		}
 		if err != nil {
-			return result.Summary{}, unstored(rs, err)
+			return result.Summary{}, "", unstored(rs, err)
 		}
 		if summary == nil {
 			continue
 		}
 		if err := fold.Add(summary); err != nil {
-			return result.Summary{}, &trial.Failure{
+			return result.Summary{}, "", &trial.Failure{
 				Class: reason.LimitExceeded, Message: "the run's results are too large for one summary: " + err.Error(),
 				Remedy: "split the benchmark: fewer nodes, workloads or variants in each", Err: err,
 			}
@@ -236,28 +236,28 @@ func (r *Results) Conclude(ctx context.Context, rs *v1alpha1.ResultStore, p *tri
 	if baseline != nil {
 		compared, err := against(ctx, bucket, rs, *baseline, summary)
 		if err != nil {
-			return result.Summary{}, unstored(rs, err)
+			return result.Summary{}, "", unstored(rs, err)
 		}
 		answerWith(&summary, compared)
 	}
 	if stores.IsInternal(rs) {
 		if err := keepBaseline(ctx, bucket, p.Keys(), summary); err != nil {
-			return result.Summary{}, unstored(rs, err)
+			return result.Summary{}, "", unstored(rs, err)
 		}
 	}
 	document, err := json.Marshal(summary) // indented, the summary of 1,000 workers is too large
 	if err != nil {
-		return result.Summary{}, fmt.Errorf("results: %w", err)
+		return result.Summary{}, "", fmt.Errorf("results: %w", err)
 	}
 	if err := bucket.Put(ctx, p.Keys().Summary(), document); err != nil {
-		return result.Summary{}, unstored(rs, err)
+		return result.Summary{}, "", unstored(rs, err)
 	}
 	if !stores.IsInternal(rs) { // the operator's own store is empty as soon as the run has ended
 		if err := storeReport(ctx, bucket, p, summary, trials); err != nil {
-			return result.Summary{}, unstored(rs, err)
+			return result.Summary{}, "", unstored(rs, err)
 		}
 	}
-	return summary, nil
+	return summary, trial.Digest(document), nil
 }
 
 // readAccepted reads what was accepted of a worker. Release 0.1 accepted nothing: then it

@@ -59,6 +59,9 @@ func TestFromSpecToStatus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if got, want := b.Status.Run.SummaryDigest, trial.Digest(document); got != want {
+		t.Errorf("the status has the digest %s of the summary, want %s", got, want)
+	}
 	var summary result.Summary
 	if err := result.Decode(document, result.SummarySchema, &summary); err != nil || summary.Stored != 4 || len(summary.Rows) != 2 {
 		t.Errorf("summary.json: %v, %+v", err, summary)
