@@ -55,7 +55,7 @@ guest_up() {
   say "        … $(($(now) - start)) s: $booted"
   boot=$(in_guest 30 cat /proc/sys/kernel/random/boot_id)
   guest_wait 240 "the node to be ready" guest_joined "$boot"
-  guest_wait 120 "the guest's kube-proxy" in_guest 20 nft list table ip kube-proxy
+  guest_wait 300 "the guest's kube-proxy" in_guest 20 nft list table ip kube-proxy
   say "        … $(($(now) - start)) s: the node is ready"
   guest_image
   echo "zfs-guest up: ok: node $GUEST_NODE is ready ($(accelerator)), pool tank is $(in_guest 60 zpool list -H -o health tank) ($(($(now) - begin)) s)"
