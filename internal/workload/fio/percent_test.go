@@ -117,3 +117,11 @@ func TestPercentagesOfADeviceFitIt(t *testing.T) {
 		t.Error("of a device of unknown size")
 	}
 }
+
+// A variable of fio's own environment would stand in its output.
+func TestADescriptionNeverReachesFio(t *testing.T) {
+	jobs, _ := withChanges(t, "[a]\nrw=read\nsize=1m\ndescription=of ${HOME}\n")
+	if got := render(jobs, nil); strings.Contains(got, "description") || strings.Contains(got, "HOME") {
+		t.Errorf("fio reads\n%s", got)
+	}
+}
