@@ -44,7 +44,7 @@ func JobEnded(job *batchv1.Job) batchv1.JobConditionType {
 func Suspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.Spec.Suspend }
 
 // overdueGrace is how much later than its deadline a Job is ended at the latest where its controller works.
-const overdueGrace = 5 * time.Minute
+const overdueGrace = 2 * time.Minute
 
 // Overdue reports whether a Job should have been ended long ago: somebody may have filled it to the limit
 // of etcd, so that its end cannot be written.

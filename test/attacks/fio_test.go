@@ -110,7 +110,7 @@ cuda_io=posix
 // far as a worker.
 func TestRequestForOptionsOfFioThatLeadElsewhere(t *testing.T) {
 	t.Parallel()
-	if len(hostileOptions) < 91 {
+	if len(hostileOptions) < 89 {
 		t.Fatalf("%d options", len(hostileOptions))
 	}
 	a := begin(t, fmt.Sprintf("%d options of fio that read, write or run elsewhere", len(hostileOptions)))
