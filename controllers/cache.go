@@ -81,7 +81,7 @@ const (
 
 func trimJob(object any) (any, error) {
 	if job, ok := object.(*batchv1.Job); ok {
-		job.Spec = batchv1.JobSpec{Suspend: job.Spec.Suspend}
+		job.Spec = batchv1.JobSpec{Suspend: job.Spec.Suspend, ActiveDeadlineSeconds: job.Spec.ActiveDeadlineSeconds}
 	}
 	return trimMeta(object)
 }

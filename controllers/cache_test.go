@@ -52,8 +52,8 @@ func TestTheCacheKeepsWhatIsRead(t *testing.T) {
 	jobStatus := batchv1.JobStatus{StartTime: &noon, Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}}
 	for name, c := range map[string]struct{ in, want client.Object }{
 		"a Job": {
-			&batchv1.Job{ObjectMeta: meta, Spec: batchv1.JobSpec{Suspend: new(true), BackoffLimit: new(int32(6)), Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{NodeName: "n"}}}, Status: jobStatus},
-			&batchv1.Job{ObjectMeta: kept, Spec: batchv1.JobSpec{Suspend: new(true)}, Status: jobStatus},
+			&batchv1.Job{ObjectMeta: meta, Spec: batchv1.JobSpec{Suspend: new(true), ActiveDeadlineSeconds: new(int64(180)), BackoffLimit: new(int32(6)), Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{NodeName: "n"}}}, Status: jobStatus},
+			&batchv1.Job{ObjectMeta: kept, Spec: batchv1.JobSpec{Suspend: new(true), ActiveDeadlineSeconds: new(int64(180))}, Status: jobStatus},
 		},
 		"a Pod": {
 			&corev1.Pod{ObjectMeta: meta, Spec: corev1.PodSpec{NodeName: "n1", Volumes: []corev1.Volume{{Name: "v"}}, Containers: []corev1.Container{{Name: "worker", Image: "storagebench:1", Args: []string{"worker"}}}}, Status: more},
