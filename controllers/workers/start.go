@@ -286,7 +286,7 @@ func (w *Workers) delete(ctx context.Context, verb string, job *batchv1.Job) err
 	return action.Done(ctx, verb, job, client.IgnoreNotFound(err))
 }
 
-// isRefusal reports whether the API server answers that it will not carry out a request, now or later.
+// isRefusal reports whether an object cannot be written, whoever asks. A right that is missing is none: it is said.
 // "etcdserver: request is too large" has a code and no reason.
 func isRefusal(err error) bool {
 	var answer apierrors.APIStatus
@@ -294,7 +294,7 @@ func isRefusal(err error) bool {
 		return false
 	}
 	switch answer.Status().Code {
-	case http.StatusBadRequest, http.StatusForbidden, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError:
+	case http.StatusRequestEntityTooLarge, http.StatusInternalServerError:
 		return true
 	}
 	return false

@@ -75,7 +75,7 @@ func (j *Journal) outlasts(assignments []tunable.Assignment) error {
 			return &trial.Failure{
 				Class: reason.TunableNotApplied, Field: a.Field,
 				Message: fmt.Sprintf("%s can keep its value over a reboot, and the journal with the old one would be lost: %s is in memory (%s)", a.Knob, j.dir, system),
-				Remedy:  "have " + j.dir + " on a disk of the node, or leave this tunable out",
+				Remedy:  "keep " + j.dir + " on a disk of the node, or leave this tunable out",
 			}
 		}
 	}

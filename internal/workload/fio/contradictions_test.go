@@ -42,7 +42,7 @@ func TestJobsWithoutRatesAreNamed(t *testing.T) {
 		t.Errorf("%v, notes %q", err, notes)
 	}
 	_, err = parseOne([]byte(document1(busy, plainClone("both", "0", `"mixed":{"total_ios":7},`, `"total_ios":0`))))
-	if err == nil || !strings.Contains(err.Error(), "the job both reports no reads, writes or trims, but their mix") {
+	if err == nil || !strings.Contains(err.Error(), "the job both reports reads, writes and trims only as one mix") {
 		t.Errorf("%v", err)
 	}
 }

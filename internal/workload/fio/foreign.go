@@ -272,7 +272,7 @@ func (f *foundDocument) check() error {
 			return foreign(fmt.Sprintf("the job %s failed with %s", clip(j.Name), errorOf(j, f.before)), "fix the job and run it again: results of a failed job do not count")
 		}
 		if j := &all[i]; j.Mixed.IOs > 0 && j.idle() {
-			return foreign(fmt.Sprintf("the job %s reports no reads, writes or trims, but their mix", clip(j.Name)), "run it without unified_rw_reporting")
+			return foreign(fmt.Sprintf("the job %s reports reads, writes and trims only as one mix, which cannot be told apart", clip(j.Name)), "run it without unified_rw_reporting")
 		}
 	}
 	return nil

@@ -111,7 +111,7 @@ func (f *foundDocument) sum(r *Report, machines []Report) bool {
 	r.Sum, r.Settings = true, settingsOf(own, f.Global)
 	r.Settings["machines"] = strings.Join(slices.Sorted(slices.Values(machinesOf(own))), ",")
 	r.Measurement.Input, r.Measurement.DirectIO = inputOf(jobs), directOf(jobs)
-	r.Measurement.Notes = append(r.Measurement.Notes, fmt.Sprintf("%s is fio's sum of all %d machines, and not one more", allClients, len(machines)))
+	r.Measurement.Notes = append(r.Measurement.Notes, fmt.Sprintf("%s is fio's sum of all %d machines, not a machine of its own", allClients, len(machines)))
 	return true
 }
 

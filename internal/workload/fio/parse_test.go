@@ -132,7 +132,7 @@ func TestWhatIsNoResultOfFioIsRefusedWithTheRemedy(t *testing.T) {
 		"an old fio":             {strings.Replace(good, "fio-3.36", "fio-2.21", 1), "fio-2.21 is too old", "fio 3"},
 		"no jobs":                {`{"fio version":"fio-3.36","client_stats":[]}`, "no jobs", "client"},
 		"a job that failed":      {strings.Replace(good, `"error":0`, `"error":28`, 1), "no space left on device", "do not count"},
-		"reads and writes mixed": {document1(`{"jobname":"a","mixed":{"total_ios":5}}`), "no reads, writes or trims", "unified_rw_reporting"},
+		"reads and writes mixed": {document1(`{"jobname":"a","mixed":{"total_ios":5}}`), "only as one mix", "unified_rw_reporting"},
 	} {
 		_, err := Parse([]byte(c.output))
 		if f := failure(t, err); f.Class != reason.InvalidSpec || !strings.Contains(f.Message, c.message) || !strings.Contains(f.Remedy, c.remedy) {
