@@ -12,8 +12,7 @@ const AnnotationAbandon = "storagebench.io/abandon"
 // NodeRestoreSpec says which settings of a node a benchmark may have changed. The operator
 // writes it before the worker that changes them may start, and nobody else does.
 type NodeRestoreSpec struct {
-	// nodeUID is the UID of the node, whose name is the object's. A node of the same name
-	// with another UID was installed anew.
+	// nodeUID is the UID that the node had, whose name is the object's.
 	// +required
 	NodeUID types.UID `json:"nodeUID"`
 
@@ -112,7 +111,7 @@ const (
 	RestoreNodeAway RestorePhase = "NodeAway"
 	// RestoreFailed: a setting could not be put back; it is tried again.
 	RestoreFailed RestorePhase = "Failed"
-	// RestoreGone: the node was deleted, or installed anew. Nothing is left to restore.
+	// RestoreGone: the node was deleted. Nothing waits for it; it is restored if it comes back.
 	RestoreGone RestorePhase = "Gone"
 	// RestoreAbandoned: an administrator has given the node up.
 	RestoreAbandoned RestorePhase = "Abandoned"

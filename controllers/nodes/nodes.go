@@ -64,10 +64,10 @@ func Look(ctx context.Context, reader client.Reader, name string) (View, error) 
 	return v, client.IgnoreNotFound(err)
 }
 
-// BeingRestored reports whether the node still has the settings of an earlier benchmark, and so
-// may not be used.
+// BeingRestored reports whether the node may still have the settings of an earlier benchmark,
+// and so may not be used. A node that was deleted with them, and has come back, has them.
 func (v View) BeingRestored() bool {
-	return v.Record != nil && !v.Record.Status.Phase.Over()
+	return v.Record != nil && v.Record.Status.Phase != v1alpha1.RestoreAbandoned
 }
 
 // Changed passes an event if a node's readiness changed, or the node was created or deleted.

@@ -33,7 +33,7 @@ const (
 type facts struct {
 	now    time.Time
 	record *v1alpha1.NodeRestore
-	// nodeGone: there is no node of the record's UID.
+	// nodeGone: there is no node of the record's name.
 	nodeGone  bool
 	nodeReady bool
 	worker    worker
@@ -89,12 +89,12 @@ func abandonValue(r *v1alpha1.NodeRestore) string { return string(r.UID) + "/Aba
 func decide(f facts) decision {
 	status, node := f.record.Status, f.record.Name
 	switch {
-	case status.Phase.Over():
+	case status.Phase == v1alpha1.RestoreAbandoned:
 		return decision{phase: status.Phase, message: status.Message}
 	case f.record.Annotations[v1alpha1.AnnotationAbandon] == abandonValue(f.record):
 		return decision{phase: v1alpha1.RestoreAbandoned, message: fmt.Sprintf("an administrator gave up with the annotation %s: settings of node %s may still be changed", v1alpha1.AnnotationAbandon, node)}
 	case f.nodeGone:
-		return decision{phase: v1alpha1.RestoreGone, message: fmt.Sprintf("node %s was deleted or reinstalled before its settings were restored", node)}
+		return decision{phase: v1alpha1.RestoreGone, message: fmt.Sprintf("node %s was deleted before its settings were restored; they will be if it comes back", node)}
 	case f.worker == workerActive:
 		return decision{phase: v1alpha1.RestoreInUse, message: fmt.Sprintf("worker %s may change settings", f.record.Spec.Worker), again: pollAway}
 	case !f.nodeReady:

@@ -55,8 +55,12 @@ func TestDecide(t *testing.T) {
 		"a node that is away is waited for":                  {func(f *facts) { f.nodeReady = false }, decided{stepNone, v1alpha1.RestoreNodeAway, pollAway}, "node n1 is not ready"},
 		"also if its worker does not end":                    {func(f *facts) { f.nodeReady, f.worker = false, workerEnding }, decided{stepNone, v1alpha1.RestoreNodeAway, pollAway}, ""},
 		"also if its Job has ended":                          {func(f *facts) { f.nodeReady, f.attempt = false, attemptSucceeded }, decided{stepNone, v1alpha1.RestoreNodeAway, pollAway}, ""},
-		"a node that is gone is not waited for":              {func(f *facts) { f.nodeGone, f.nodeReady = true, false }, decided{stepNone, v1alpha1.RestoreGone, 0}, "deleted or reinstalled"},
-		"a node that was installed anew":                     {func(f *facts) { f.nodeGone = true }, decided{stepNone, v1alpha1.RestoreGone, 0}, "reinstalled"},
+		"a node that is gone is not waited for":              {func(f *facts) { f.nodeGone, f.nodeReady = true, false }, decided{stepNone, v1alpha1.RestoreGone, 0}, "n1 was deleted"},
+		"one that stays away neither": {func(f *facts) {
+			f.nodeGone, f.nodeReady, f.record.Status.Phase = true, false, v1alpha1.RestoreGone
+		}, decided{stepNone, v1alpha1.RestoreGone, 0}, "if it comes back"},
+		"one that was gone and is back, not ready":  {func(f *facts) { f.nodeReady, f.record.Status.Phase = false, v1alpha1.RestoreGone }, decided{stepNone, v1alpha1.RestoreNodeAway, pollAway}, "not ready"},
+		"one that was gone and is back is restored": {func(f *facts) { f.record.Status.Phase = v1alpha1.RestoreGone }, decided{stepCreate, v1alpha1.RestoreRunning, pollRestoring}, "puts the settings back"},
 		"a node that is given up": {func(f *facts) {
 			f.nodeReady = false
 			f.record.Annotations = map[string]string{v1alpha1.AnnotationAbandon: "u1/Abandon"}
@@ -66,9 +70,9 @@ func TestDecide(t *testing.T) {
 			f.record.Annotations = map[string]string{v1alpha1.AnnotationAbandon: "u0/Abandon"}
 		}, decided{stepNone, v1alpha1.RestoreNodeAway, pollAway}, ""},
 		"a record that is over stays so": {func(f *facts) {
-			f.record.Status.Phase, f.record.Status.Message = v1alpha1.RestoreGone, "was deleted"
+			f.record.Status.Phase, f.record.Status.Message = v1alpha1.RestoreAbandoned, "given up"
 			f.attempt = attemptSucceeded
-		}, decided{stepNone, v1alpha1.RestoreGone, 0}, "was deleted"},
+		}, decided{stepNone, v1alpha1.RestoreAbandoned, 0}, "given up"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := ready()
@@ -85,7 +89,8 @@ func TestDecide(t *testing.T) {
 }
 
 // Whatever is seen, in whatever order: a record is closed only when an attempt of its own has
-// succeeded and the worker has ended; one that is over stays over; once an attempt has
+// succeeded and the worker has ended; one that is given up stays so, and one of a node that is
+// gone until the node is back; once an attempt has
 // failed, nothing says that all is well until one succeeds; and what is not over is looked
 // at again, and says why.
 func TestARecordOverAnyCourseOfEvents(t *testing.T) {
@@ -107,8 +112,12 @@ func TestARecordOverAnyCourseOfEvents(t *testing.T) {
 			where := fmt.Sprintf("seed %d, step %d: %+v of %+v", seed, i, d, f)
 			before := f.record.Status
 			switch {
-			case before.Phase.Over() && (d.phase != before.Phase || d.step != stepNone):
+			case before.Phase.Over() && (before.Phase == v1alpha1.RestoreAbandoned || f.nodeGone) && !d.phase.Over():
 				t.Fatalf("a record that was over is not: %s", where)
+			case before.Phase == v1alpha1.RestoreGone && !f.nodeGone && d.phase == v1alpha1.RestoreGone:
+				t.Fatalf("a node that is back is not looked after: %s", where)
+			case d.phase.Over() && d.step != stepNone:
+				t.Fatalf("a step for a record that is over: %s", where)
 			case d.step == stepClose && (f.attempt != attemptSucceeded || f.worker != workerEnded || f.nodeGone || !f.nodeReady):
 				t.Fatalf("closed too early: %s", where)
 			case d.step == stepCreate && (f.attempt != attemptNone || f.worker != workerEnded || !f.nodeReady):

@@ -12,9 +12,11 @@
 // only this attempt for this record has. When it succeeds, the record is deleted.
 //
 // A node that is away is waited for, and restored when it is ready again. A node that was
-// deleted, or has another UID, is recorded as Gone; one that an administrator gives up by an
-// annotation, as Abandoned. Neither blocks anything: what the node's journal still holds is
-// put back by the next worker with tunables that comes to the node.
+// deleted is recorded as Gone, which blocks nothing. If a node of its name is there again, it
+// is restored before anything is measured on it: the machine may be the same one, on which
+// nobody has put anything back, and one that was installed anew has no journal, so that
+// nothing happens to it. A node that an administrator gives up by an annotation is recorded as
+// Abandoned: what its journal still holds is put back by the next worker with tunables there.
 //
 // Admitted asks, before a setting is changed, whether such a Job's Pod could be created at all.
 package restore

@@ -160,7 +160,7 @@ func (r *Reconciler) gather(ctx context.Context, record *v1alpha1.NodeRestore) (
 	if err != nil {
 		return f, nil, err
 	}
-	f.nodeReady, f.nodeGone = view.Ready, view.UID != record.Spec.NodeUID
+	f.nodeReady, f.nodeGone = view.Ready, view.UID == ""
 	if f.worker, err = r.lookAtWorker(ctx, record); err != nil {
 		return f, nil, err
 	}

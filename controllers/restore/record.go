@@ -67,8 +67,9 @@ func (r *Records) Open(ctx context.Context, node string, spec v1alpha1.NodeResto
 	switch {
 	case existing.Spec.Job.UID == spec.Job.UID:
 		return nil
-	case existing.Status.Phase.Over():
-		// Nobody waits for it any more; this worker's is another one.
+	case existing.Status.Phase == v1alpha1.RestoreAbandoned:
+		// This worker's is another one. One of a node that was gone, and that is here now,
+		// is still to be restored.
 		err := r.Delete(ctx, existing, client.Preconditions{UID: &existing.UID, ResourceVersion: &existing.ResourceVersion})
 		if err := action.Done(ctx, "forget", existing, client.IgnoreNotFound(err)); err != nil {
 			return err

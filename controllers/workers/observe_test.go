@@ -100,7 +100,7 @@ func TestObserve(t *testing.T) {
 		return &nodes.View{UID: "n", Ready: true, Record: record}
 	}
 	over := restoring("")
-	over.Record.Status.Phase = v1alpha1.RestoreGone
+	over.Record.Status.Phase = v1alpha1.RestoreAbandoned
 	parked := func(j *batchv1.Job) { j.Spec.Suspend = new(true) }
 	for name, c := range map[string]struct {
 		seen  Seen

@@ -13,6 +13,11 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
+// RestorePriority is the PriorityClass of restore Pods, which every cluster has. A kubelet
+// refuses other Pods while its disk or memory runs out, and evicts them; settings are put
+// back then, too.
+const RestorePriority = "system-node-critical"
+
 // LabelRecord is a label of a restore Job and its Pod: the UID of the Job's record.
 const LabelRecord = "storagebench.io/record"
 
@@ -40,7 +45,7 @@ func RestoreName(record string, attempt int) string {
 
 // RestoreJob builds the Job that restores what a node's journal holds. It runs in a
 // namespace of the operator's that tenants cannot access, on that node whatever its
-// taints. The journal says what to restore, and the record says which settings the journal
+// taints and however full it is. The journal says what to restore, and the record says which settings the journal
 // may contain.
 func RestoreJob(r Restore) (*batchv1.Job, error) {
 	pod, err := RestorePod(r)
@@ -80,6 +85,7 @@ func RestorePod(r Restore) (*corev1.Pod, error) {
 			HostPID:                      true,
 			Affinity:                     onNode(r.Node),
 			Tolerations:                  []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+			PriorityClassName:            RestorePriority,
 			ImagePullSecrets:             pullSecrets(r.Settings),
 			SecurityContext:              podSecurity(&trial.Plan{}, trial.Target{Source: trial.HostPath}),
 			Volumes:                      []corev1.Volume{journalVolume()},

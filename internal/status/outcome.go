@@ -161,7 +161,7 @@ var phases = []struct {
 	{v1alpha1.RestoreNodeAway, reason.NodeAway, "settings will be restored when the node is ready again: %s"},
 	{v1alpha1.RestoreRunning, reason.Restoring, "a Job of the operator is restoring the settings of %s"},
 	{v1alpha1.RestoreAbandoned, reason.GivenUp, "an administrator gave up restoring the settings of %s"},
-	{v1alpha1.RestoreGone, reason.NodeGone, "the node was deleted or reinstalled before its settings were restored: %s"},
+	{v1alpha1.RestoreGone, reason.NodeGone, "the node was deleted before its settings were restored: %s"},
 	{v1alpha1.RestoreInUse, reason.Changed, "a worker is measuring with changed settings on %s"},
 	{"", reason.Changed, "a worker is measuring with changed settings on %s"},
 }

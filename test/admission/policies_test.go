@@ -261,13 +261,14 @@ func restoreRequests(t *testing.T) map[string]request {
 		return create(operatorUser, p, refused)
 	}
 	return map[string]request{
-		"a restore":                    create(operatorUser, restore(t), ""),
-		"a restore's Pod as a dry run": create(operatorUser, restorePod(t), ""),
-		"a restore without its record": with(func(j *batchv1.Job) { j.OwnerReferences = nil }, "NodeRestore"),
-		"a restore of another name":    with(func(j *batchv1.Job) { j.Name = "x-0123456789abcdef0123456789abcdef" }, "begin with restore-"),
-		"a worker among restores":      with(func(j *batchv1.Job) { j.Spec.Template.Spec.Containers[0].Args[0] = "worker" }, "storagebench restore"),
-		"a shell among restores":       with(func(j *batchv1.Job) { j.Spec.Template.Spec.Containers[0].Command = []string{"sh"} }, "storagebench restore"),
-		"another image among restores": with(func(j *batchv1.Job) { j.Spec.Template.Spec.Containers[0].Image = "busybox" }, "the image "+image),
+		"a restore":                     create(operatorUser, restore(t), ""),
+		"a restore's Pod as a dry run":  create(operatorUser, restorePod(t), ""),
+		"a restore without its record":  with(func(j *batchv1.Job) { j.OwnerReferences = nil }, "NodeRestore"),
+		"a restore of another name":     with(func(j *batchv1.Job) { j.Name = "x-0123456789abcdef0123456789abcdef" }, "begin with restore-"),
+		"a restore of another priority": with(func(j *batchv1.Job) { j.Spec.Template.Spec.PriorityClassName = "system-cluster-critical" }, "system-node-critical"),
+		"a worker among restores":       with(func(j *batchv1.Job) { j.Spec.Template.Spec.Containers[0].Args[0] = "worker" }, "storagebench restore"),
+		"a shell among restores":        with(func(j *batchv1.Job) { j.Spec.Template.Spec.Containers[0].Command = []string{"sh"} }, "storagebench restore"),
+		"another image among restores":  with(func(j *batchv1.Job) { j.Spec.Template.Spec.Containers[0].Image = "busybox" }, "the image "+image),
 		"an allowed path among restores": with(func(j *batchv1.Job) {
 			j.Spec.Template.Spec.Volumes[0].HostPath = &corev1.HostPathVolumeSource{Path: "/mnt/bench", Type: new(corev1.HostPathDirectory)}
 		}, "hostAccess"),

@@ -27,6 +27,7 @@ var shared = map[string][]string{
 	"../../config/manager/network_policies.yaml": {"NetworkPolicy"},
 	"../../config/manager/service.yaml":          {"Service/storagebench-manager-metrics"},
 	"../../config/manager/pdb.yaml":              {"PodDisruptionBudget"},
+	"../../config/manager/quotas.yaml":           {"ResourceQuota"},
 }
 
 func TestKustomizeHasTheSameObjects(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"storagebench.io/storagebench/internal/jobspec"
 )
 
 func TestNetworkPolicies(t *testing.T) {
@@ -155,13 +157,21 @@ func TestQuotas(t *testing.T) {
 	}
 	for _, name := range []string{"a", "b"} {
 		count := got[name]["count/storagebenchmarks.storagebench.io"]
-		if len(got) != 2 || count.Value() != 7 {
+		if len(got) != 3 || count.Value() != 7 {
 			t.Errorf("quota of namespace %s: %v", name, got)
 		}
 	}
 	for _, object := range render(t) {
-		if object.GetKind() == "ResourceQuota" {
-			t.Errorf("nobody asked for a quota in %s", object.GetNamespace())
+		if object.GetKind() != "ResourceQuota" {
+			continue
+		}
+		var quota corev1.ResourceQuota
+		objects{object}.must(t, "ResourceQuota", object.GetName(), &quota)
+		critical := &corev1.ScopeSelector{MatchExpressions: []corev1.ScopedResourceSelectorRequirement{
+			{ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpIn, Values: []string{jobspec.RestorePriority}},
+		}}
+		if diff := cmp.Diff(critical, quota.Spec.ScopeSelector); quota.Namespace != "storagebench-system-restore" || diff != "" {
+			t.Errorf("the one quota by default is that of critical restore Pods; in namespace %s (-want +got):\n%s", quota.Namespace, diff)
 		}
 	}
 }

@@ -31,9 +31,8 @@ func (l *lab) stopNode(node string, flags ...string) {
 	nodeVerb(l.t, "node-stop", node, flags...)
 }
 
-// A node that is deleted takes its record with it into the past: nothing waits for it. Its
-// device is the machine's, so that the test puts the settings back itself, by a worker on
-// the node when it is there anew.
+// Nothing waits for a node that is deleted. When its machine joins the cluster again, as another
+// node of the same name, its settings are put back.
 func TestANodeIsDeletedForGoodWithItsSettingsChanged(t *testing.T) {
 	t.Parallel()
 	l, device, before := newTunedLab(t, disposable)
@@ -64,13 +63,49 @@ func TestANodeIsDeletedForGoodWithItsSettingsChanged(t *testing.T) {
 		}
 		return nil
 	})
-	// The worker that died has written to the device, and nobody is left who knows.
-	run(t, "blkdiscard", "--zeroout", device)
-	// Its journal outlives it: the next worker with tunables puts back what is in it.
 	nodeVerb(t, "node-start", l.node)
-	next := l.benchmark("next", tuned(device, 1))
-	l.ended(next, reason.Finished)
-	l.asBefore(next, device, before)
+	l.eventually("the record is closed", func() error {
+		record := &v1alpha1.NodeRestore{}
+		if err := api.Get(l.ctx, types.NamespacedName{Name: l.node}, record); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("%v %+v", err, record.Status)
+		}
+		return nil
+	})
+	faults.Compare(t, before, readQueue(t, device))
+	l.nothingLeft()
+}
+
+// A kubelet that runs out of processes, memory or disk refuses all Pods but critical ones.
+func TestANodeEvictsItsPodsAndTheSettingsArePutBack(t *testing.T) {
+	t.Parallel()
+	l, device, before := newTunedLab(t, disposable)
+	node := l.node
+	b := l.benchmark("pressed", tuned(device, 50))
+	l.changed(device, before)
+	restart := func(flags ...string) {
+		nodeVerb(t, "node-stop", node, "--keep-pods")
+		nodeVerb(t, "node-start", node, flags...)
+	}
+	t.Cleanup(func() { restart() })
+	restart("--pressed")
+	l.eventually("the kubelet says that it is under pressure", func() error {
+		n := &corev1.Node{}
+		if err := api.Get(l.ctx, types.NamespacedName{Name: node}, n); err != nil {
+			return err
+		}
+		for _, c := range n.Status.Conditions {
+			if c.Type == corev1.NodePIDPressure && c.Status == corev1.ConditionTrue {
+				return nil
+			}
+		}
+		return fmt.Errorf("%+v", n.Status.Conditions)
+	})
+	l.met("the kubelet evicts its Pods", b)
+	if err := api.Delete(l.ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	l.gone(b)
+	faults.Compare(t, before, readQueue(t, device))
 	l.nothingLeft()
 }
 

@@ -13,7 +13,7 @@ hack/cluster/cluster VERB: a real Kubernetes on this machine (docs/how-to/local-
   assets           build kube-apiserver, etcd and kubectl for envtest; prints their directory
   tools NAME...    build kubectl, helm, crane, ctr, minio, kwok, …; prints their directory
   node-stop NODE   fail a node as a power cut does (--keep-pods: only kubelet and containerd)
-  node-start NODE  start it again
+  node-start NODE  start it again (--pressed: the kubelet takes no processes to be left, and evicts Pods)
 
 CLUSTER=current makes "up" check your own cluster (KUBECONFIG, ~/.kube/config) and make nothing.
 NODES is how many nodes "up" makes, $LEAST_NODES to ${#ALL_NODES[@]}; a cluster that runs gets more, and never fewer.
@@ -334,6 +334,11 @@ verb_node_stop() {
 }
 
 verb_node_start() {
+  local PIDS_KEPT_FREE=1%
+  if [ "${1:-}" = --pressed ]; then
+    shift
+    PIDS_KEPT_FREE=1G # more than there can be; 100% would mean none
+  fi
   need_linux_root
   known_node "${1:-}"
   need_go
