@@ -40,6 +40,8 @@ type facts struct {
 	// endingFor is how long the worker has been seen as ending.
 	endingFor time.Duration
 	attempt   attempt
+	// unstarted is how old an attempt is that runs and whose container has never started.
+	unstarted time.Duration
 	// said is what the restore printed last, or what keeps its Pod from starting.
 	said string
 }
@@ -76,6 +78,10 @@ const (
 // journal's lock, so that a restore beside it changes nothing, fails, and is tried again.
 const endingPatience = 2 * time.Minute
 
+// startLimit is how long an attempt may take to start. Its Job is as the operator was when it
+// made it, so that the next one may start with an image that has been corrected since.
+const startLimit = 5 * time.Minute
+
 // retryAfter is how long after the n-th failure it is tried again: 5 s, 10 s … 5 min.
 func retryAfter(n int32) time.Duration {
 	return min(5*time.Second<<min(max(n-1, 0), 10), 5*time.Minute)
@@ -108,12 +114,12 @@ func decide(f facts) decision {
 // restoring is the part of decide for a node that is there and that no worker uses.
 func restoring(f facts) decision {
 	status := f.record.Status
-	switch f.attempt {
-	case attemptSucceeded:
+	switch {
+	case f.attempt == attemptSucceeded:
 		return decision{step: stepClose, phase: v1alpha1.RestoreRunning}
-	case attemptFailed:
+	case f.attempt == attemptFailed, f.attempt == attemptRunning && f.unstarted > startLimit:
 		return decision{step: stepRetry, phase: v1alpha1.RestoreFailed, message: failureMessage(f), again: retryAfter(status.Attempts + 1)}
-	case attemptRunning:
+	case f.attempt == attemptRunning:
 		d := decision{phase: keepFailed(status), message: status.Message, again: pollRestoring}
 		if d.phase != v1alpha1.RestoreFailed {
 			d.message = "a Job puts the settings back"

@@ -45,17 +45,21 @@ func TestDecide(t *testing.T) {
 		"then a Job is made":                                 {func(*facts) {}, decided{stepCreate, v1alpha1.RestoreRunning, pollRestoring}, "puts the settings back"},
 		"and waited for":                                     {func(f *facts) { f.attempt = attemptRunning }, decided{stepNone, v1alpha1.RestoreRunning, pollRestoring}, "puts the settings back"},
 		"what keeps it from starting is said":                {func(f *facts) { f.attempt, f.said = attemptRunning, "no image" }, decided{stepNone, v1alpha1.RestoreRunning, pollRestoring}, "no image"},
-		"when it has succeeded the record is closed":         {func(f *facts) { f.attempt = attemptSucceeded }, decided{stepClose, v1alpha1.RestoreRunning, 0}, ""},
-		"when it has failed that is counted, with its word":  {func(f *facts) { f.attempt, f.said = attemptFailed, "read-only" }, decided{stepRetry, v1alpha1.RestoreFailed, 5 * time.Second}, "node n1 could not be restored: read-only"},
-		"a failure without a word":                           {func(f *facts) { f.attempt = attemptFailed }, decided{stepRetry, v1alpha1.RestoreFailed, 5 * time.Second}, "left no message"},
-		"the next attempt waits, and says what failed":       {func(f *facts) { failedBefore(f, 3, 8*time.Second) }, decided{stepNone, v1alpha1.RestoreFailed, 12 * time.Second}, "the scheduler is busy"},
-		"then it is made":                                    {func(f *facts) { failedBefore(f, 3, 21*time.Second) }, decided{stepCreate, v1alpha1.RestoreFailed, pollRestoring}, "the scheduler is busy"},
-		"while it runs the last failure is said":             {func(f *facts) { failedBefore(f, 3, time.Hour); f.attempt = attemptRunning }, decided{stepNone, v1alpha1.RestoreFailed, pollRestoring}, "the scheduler is busy"},
-		"attempts are five minutes apart at most":            {func(f *facts) { failedBefore(f, 1000, time.Minute) }, decided{stepNone, v1alpha1.RestoreFailed, 4 * time.Minute}, ""},
-		"a node that is away is waited for":                  {func(f *facts) { f.nodeReady = false }, decided{stepNone, v1alpha1.RestoreNodeAway, pollAway}, "node n1 is not ready"},
-		"also if its worker does not end":                    {func(f *facts) { f.nodeReady, f.worker = false, workerEnding }, decided{stepNone, v1alpha1.RestoreNodeAway, pollAway}, ""},
-		"also if its Job has ended":                          {func(f *facts) { f.nodeReady, f.attempt = false, attemptSucceeded }, decided{stepNone, v1alpha1.RestoreNodeAway, pollAway}, ""},
-		"a node that is gone is not waited for":              {func(f *facts) { f.nodeGone, f.nodeReady = true, false }, decided{stepNone, v1alpha1.RestoreGone, 0}, "n1 was deleted"},
+		"also for long, once it has started":                 {func(f *facts) { f.attempt, f.unstarted = attemptRunning, 0; f.now = noon.Add(time.Hour) }, decided{stepNone, v1alpha1.RestoreRunning, pollRestoring}, "puts the settings back"},
+		"one that does not start is made anew": {func(f *facts) {
+			f.attempt, f.said, f.unstarted = attemptRunning, "ErrImagePull", startLimit+time.Second
+		}, decided{stepRetry, v1alpha1.RestoreFailed, 5 * time.Second}, "ErrImagePull"},
+		"when it has succeeded the record is closed":        {func(f *facts) { f.attempt = attemptSucceeded }, decided{stepClose, v1alpha1.RestoreRunning, 0}, ""},
+		"when it has failed that is counted, with its word": {func(f *facts) { f.attempt, f.said = attemptFailed, "read-only" }, decided{stepRetry, v1alpha1.RestoreFailed, 5 * time.Second}, "node n1 could not be restored: read-only"},
+		"a failure without a word":                          {func(f *facts) { f.attempt = attemptFailed }, decided{stepRetry, v1alpha1.RestoreFailed, 5 * time.Second}, "left no message"},
+		"the next attempt waits, and says what failed":      {func(f *facts) { failedBefore(f, 3, 8*time.Second) }, decided{stepNone, v1alpha1.RestoreFailed, 12 * time.Second}, "the scheduler is busy"},
+		"then it is made":                                   {func(f *facts) { failedBefore(f, 3, 21*time.Second) }, decided{stepCreate, v1alpha1.RestoreFailed, pollRestoring}, "the scheduler is busy"},
+		"while it runs the last failure is said":            {func(f *facts) { failedBefore(f, 3, time.Hour); f.attempt = attemptRunning }, decided{stepNone, v1alpha1.RestoreFailed, pollRestoring}, "the scheduler is busy"},
+		"attempts are five minutes apart at most":           {func(f *facts) { failedBefore(f, 1000, time.Minute) }, decided{stepNone, v1alpha1.RestoreFailed, 4 * time.Minute}, ""},
+		"a node that is away is waited for":                 {func(f *facts) { f.nodeReady = false }, decided{stepNone, v1alpha1.RestoreNodeAway, pollAway}, "node n1 is not ready"},
+		"also if its worker does not end":                   {func(f *facts) { f.nodeReady, f.worker = false, workerEnding }, decided{stepNone, v1alpha1.RestoreNodeAway, pollAway}, ""},
+		"also if its Job has ended":                         {func(f *facts) { f.nodeReady, f.attempt = false, attemptSucceeded }, decided{stepNone, v1alpha1.RestoreNodeAway, pollAway}, ""},
+		"a node that is gone is not waited for":             {func(f *facts) { f.nodeGone, f.nodeReady = true, false }, decided{stepNone, v1alpha1.RestoreGone, 0}, "n1 was deleted"},
 		"one that stays away neither": {func(f *facts) {
 			f.nodeGone, f.nodeReady, f.record.Status.Phase = true, false, v1alpha1.RestoreGone
 		}, decided{stepNone, v1alpha1.RestoreGone, 0}, "if it comes back"},
@@ -105,6 +109,7 @@ func TestARecordOverAnyCourseOfEvents(t *testing.T) {
 				f.attempt = []attempt{attemptSucceeded, attemptFailed, attemptFailed}[r.IntN(3)]
 			}
 			f.said = []string{"", "a device is gone"}[r.IntN(2)]
+			f.unstarted = time.Duration(r.IntN(20)/19) * time.Hour
 			if r.IntN(300) == 0 {
 				f.record.Annotations = map[string]string{v1alpha1.AnnotationAbandon: "u1/Abandon"}
 			}

@@ -3,6 +3,7 @@ package restore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -252,15 +253,27 @@ func (r *Reconciler) lookAtAttempt(ctx context.Context, job *batchv1.Job, f *fac
 	case batchv1.JobFailed:
 		f.attempt = attemptFailed
 	}
-	if f.attempt == attemptRunning && f.now.Sub(job.CreationTimestamp.Time) < startPatience {
+	age := f.now.Sub(job.CreationTimestamp.Time)
+	if f.attempt == attemptRunning && age < startPatience {
 		return nil
 	}
 	pods := &corev1.PodList{}
 	if err := r.List(ctx, pods, client.InNamespace(r.Namespace), client.MatchingLabels{batchv1.JobNameLabel: job.Name}); err != nil {
 		return err
 	}
-	f.said = said(state.Newest(pods.Items))
+	pod := state.Newest(pods.Items)
+	f.said = said(pod)
+	if f.attempt == attemptRunning && !started(pod) {
+		f.unstarted = age
+	}
 	return nil
+}
+
+// started reports whether a container of the Pod runs or has run.
+func started(pod *corev1.Pod) bool {
+	return pod != nil && slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+		return c.State.Running != nil || c.State.Terminated != nil
+	})
 }
 
 // said is what a restore Pod printed last, or what keeps it from starting.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -52,7 +53,8 @@ func (r *Records) Of(ctx context.Context, uid types.UID) ([]v1alpha1.NodeRestore
 }
 
 // Open writes the record of a node before a worker may change its settings. If the node
-// has one already that is not over, it fails: the node is not as it was found.
+// has one already that is not over, it fails: the node is not as it was found. One that was
+// given up it replaces, and takes over which settings may still be changed.
 func (r *Records) Open(ctx context.Context, node string, spec v1alpha1.NodeRestoreSpec) error {
 	record := &v1alpha1.NodeRestore{ObjectMeta: metav1.ObjectMeta{Name: node, Labels: map[string]string{jobspec.LabelManagedBy: jobspec.ManagedBy}}, Spec: spec}
 	record.Spec.Since = metav1.NewTime(r.Clock.Now())
@@ -65,21 +67,38 @@ func (r *Records) Open(ctx context.Context, node string, spec v1alpha1.NodeResto
 		return err
 	}
 	switch {
-	case existing.Spec.Job.UID == spec.Job.UID:
-		return nil
 	case existing.Status.Phase == v1alpha1.RestoreAbandoned:
-		// This worker's is another one. One of a node that was gone, and that is here now,
-		// is still to be restored.
+		// Nobody restores it any more; also if this worker goes on, it needs another one. (One
+		// of a node that was gone, and that is here now, is still to be restored.)
+		record.Spec.Settings = allSettings(spec.Settings, existing.Spec.Settings)
 		err := r.Delete(ctx, existing, client.Preconditions{UID: &existing.UID, ResourceVersion: &existing.ResourceVersion})
 		if err := action.Done(ctx, "forget", existing, client.IgnoreNotFound(err)); err != nil {
 			return err
 		}
 		return action.Done(ctx, "record", record, r.Create(ctx, record))
+	case existing.Spec.Job.UID == spec.Job.UID:
+		return nil
 	}
 	return &trial.Failure{
 		Class:   reason.Restoring,
 		Message: fmt.Sprintf("settings of node %s that an earlier worker may have changed are not restored yet", node), Err: status.ErrMayPass,
 	}
+}
+
+// maxSettings is how many settings a record may have.
+const maxSettings = 128
+
+// allSettings returns the settings of a worker, and those of an earlier record whose old values
+// the node's journal may still have, as far as a record has room.
+func allSettings(settings, earlier []v1alpha1.RestorableSetting) []v1alpha1.RestorableSetting {
+	all := slices.Clone(settings)
+	for _, s := range earlier {
+		known := slices.ContainsFunc(all, func(o v1alpha1.RestorableSetting) bool { return equality.Semantic.DeepEqual(o, s) })
+		if !known && len(all) < maxSettings {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 // Admitted asks the API server whether the Pod of a restore Job would be admitted, before a

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -65,14 +66,38 @@ func worth(verdicts []result.RowVerdict, short float64, op string) string {
 	return strings.Join(parts, "; ")
 }
 
-// Invalid returns the names of the verdicts that make a metric of a row worthless.
+// measuredBelow are metrics that are not of the workload: the kernel or the runner counts them,
+// whatever a workload's own numbers are worth.
+var measuredBelow = regexp.MustCompile(`^(device|cpu|zfs|limit|background|below|others|runner)\.`)
+
+// Invalid returns the names of the verdicts that make a metric of a row worthless. What the workload
+// says of the whole trial, as PostMark's original.total.duration, is worth nothing if none of its operations is.
 func Invalid(row result.Row, metric string) []string {
-	return verdictsOn(row.Verdicts, OperationOf(row, metric), result.Invalidates)
+	op := OperationOf(row, metric)
+	names := verdictsOn(row.Verdicts, op, result.Invalidates)
+	if op != "" || measuredBelow.MatchString(metric) {
+		return names
+	}
+	for _, op := range Operations(row) {
+		of := verdictsOn(row.Verdicts, op, result.Invalidates)
+		if len(of) == 0 {
+			return verdictsOn(row.Verdicts, "", result.Invalidates)
+		}
+		for _, name := range of {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // OperationOf returns the operation that a metric is about, or "" if it is about the whole
-// trial.
+// trial. PostMark says what of it: phase.create.duration and original.create.count are of create.
 func OperationOf(row result.Row, metric string) string {
+	for _, of := range []string{"phase.", "original."} {
+		metric = strings.TrimPrefix(metric, of)
+	}
 	longest := ""
 	for _, op := range Operations(row) {
 		if strings.HasPrefix(metric, op+".") && len(op) > len(longest) {

@@ -119,3 +119,35 @@ func TestARowOfShortTrialsIsMarked(t *testing.T) {
 		t.Errorf("beside a verdict: %q", got)
 	}
 }
+
+func TestAMetricIsWorthWhatItsOperationIs(t *testing.T) {
+	row := func(invalid ...string) result.Row {
+		r := result.Row{Operations: []string{"transactions", "create"}}
+		for _, op := range invalid {
+			r.Verdicts = append(r.Verdicts, result.RowVerdict{Verdict: result.Verdict{Name: "FromMemory", Effect: result.Invalidates, Operation: op}})
+		}
+		return r
+	}
+	for _, c := range []struct {
+		row    result.Row
+		metric string
+		want   bool
+	}{
+		{row("transactions"), "transactions.rate", true},
+		{row("transactions"), "phase.transactions.duration", true},
+		{row("transactions"), "original.transactions.rate", true},
+		{row("transactions"), "original.create.count", false},
+		{row("transactions"), "create.rate", false},
+		{row("transactions"), "original.total.duration", false},
+		{row("transactions", "create"), "original.total.duration", true},
+		{row("transactions", "create"), "drain.duration", true},
+		{row("transactions", "create"), "device.write.bytes", false},
+		{row(""), "drain.duration", true},
+		{row(""), "device.write.bytes", true},
+		{row(), "original.total.duration", false},
+	} {
+		if got := Invalid(c.row, c.metric); (len(got) == 1) != c.want || len(got) > 1 {
+			t.Errorf("%s of a row with %+v: invalid by %v", c.metric, c.row.Verdicts, got)
+		}
+	}
+}
