@@ -180,7 +180,11 @@ func (r *Reconciler) adoptSettings(ctx context.Context, p *pass) ([]v1alpha1.Res
 			ctrl.LoggerFrom(ctx).Info("the plan of a run of release 0.1 cannot be read; only the tunables of the spec are put back", "error", err.Error())
 		}
 	}
-	return settingsOf(p.StorageBenchmark, variants), nil
+	whole, err := r.whole(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return settingsOf(whole, variants), nil
 }
 
 // settingsOf are the tunables of a spec and of variants, wherever they are: release 0.1 did

@@ -3,6 +3,8 @@ package benchmark
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -134,11 +136,11 @@ func SpecHash(b *v1alpha1.StorageBenchmark) string {
 	return plan.SpecHash(b.Spec)
 }
 
-// keptInCache is the length in bytes of the job files that the cache keeps.
-const keptInCache = 512
+// keptInCache is the length in bytes of the specs, as JSON, that the cache keeps whole.
+const keptInCache = 4096
 
-// Strip drops from a benchmark what is read only when its run starts: long job files. It is
-// a transform of the cache; whoever needs the whole spec reads it from the API server.
+// Strip drops from a benchmark with a long spec what is read only when its run or a worker
+// starts. It is a transform of the cache; whoever needs the whole spec reads it from the API server.
 func Strip(object any) (any, error) {
 	b, ok := object.(*v1alpha1.StorageBenchmark)
 	if !ok {
@@ -149,23 +151,21 @@ func Strip(object any) (any, error) {
 		b.Annotations[v1alpha1.AnnotationRerun] = rerun // it stands for itself
 	}
 	trim.Meta(b)
-	long := 0
-	for _, w := range b.Spec.Workloads {
-		if w.Fio != nil {
-			long += len(w.Fio.JobFile)
-		}
-	}
 	hash := known
-	if long > keptInCache {
+	if hash == "" {
+		spec, err := json.Marshal(b.Spec)
+		if err != nil {
+			return nil, fmt.Errorf("the spec of StorageBenchmark %s/%s: %w", b.Namespace, b.Name, err)
+		}
+		if len(spec) <= keptInCache {
+			return b, nil
+		}
 		hash = plan.SpecHash(b.Spec)
 	}
-	if hash == "" {
-		return b, nil
-	}
-	for i := range b.Spec.Workloads {
-		if w := b.Spec.Workloads[i].Fio; w != nil {
-			w.JobFile = ""
-		}
+	b.Spec = v1alpha1.StorageBenchmarkSpec{
+		Baseline: b.Spec.Baseline, Results: b.Spec.Results, Timeout: b.Spec.Timeout, RunID: b.Spec.RunID,
+		Suspend: b.Spec.Suspend, TTLAfterFinished: b.Spec.TTLAfterFinished,
+		Gates: make([]v1alpha1.Gate, len(b.Spec.Gates)), // how many
 	}
 	if b.Annotations == nil {
 		b.Annotations = map[string]string{}

@@ -200,7 +200,11 @@ func (r *Reconciler) begin(ctx context.Context, p *pass, s *scene, a progress.Ac
 }
 
 func (r *Reconciler) beginOn(ctx context.Context, p *pass, s *scene, a progress.Action, self trial.Worker, target trial.Target) error {
-	facts, err := admission.Gather(ctx, r.Client, r.Live, r.Limits, p.StorageBenchmark)
+	whole, err := r.whole(ctx, p)
+	if err != nil {
+		return err
+	}
+	facts, err := admission.Gather(ctx, r.Client, r.Live, r.Limits, whole)
 	if err != nil {
 		return err
 	}
@@ -219,7 +223,7 @@ func (r *Reconciler) beginOn(ctx context.Context, p *pass, s *scene, a progress.
 		p.Status.Run.StartedAt = new(metav1.NewTime(r.Clock.Now()))
 	}
 	order := workers.Order{
-		Benchmark: p.StorageBenchmark, Plan: s.plan.Plan, Document: s.plan.Document, Worker: self, Target: target,
+		Benchmark: whole, Plan: s.plan.Plan, Document: s.plan.Document, Worker: self, Target: target,
 		Bucket: bucket, CABundle: authority, NodeUID: s.nodes[self.Node].UID,
 		Left:  max(0, r.timeout(p)-s.world.Active),
 		Share: share(p.Status.Run, s.plan.Plan), Last: unended(p.Status.Run, s.plan.Plan) == 1,

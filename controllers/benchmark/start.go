@@ -28,7 +28,11 @@ func (r *Reconciler) start(ctx context.Context, p *pass) (done bool, err error) 
 	if p.unchanged() && !replan {
 		return false, nil
 	}
-	facts, err := admission.Gather(ctx, r.Client, r.Live, r.Limits, p.StorageBenchmark)
+	whole, err := r.whole(ctx, p)
+	if err != nil {
+		return true, err
+	}
+	facts, err := admission.Gather(ctx, r.Client, r.Live, r.Limits, whole)
 	if err != nil {
 		return true, err
 	}
@@ -103,9 +107,6 @@ func (r *Reconciler) plan(ctx context.Context, p *pass, facts admission.Facts, r
 	}
 	if _, err := r.Results.Open(ctx, facts.Store); errors.Is(err, stores.ErrBusy) {
 		return nil, err // before a plan is built that cannot be stored
-	}
-	if input.Benchmark, err = r.whole(ctx, p); err != nil {
-		return nil, err
 	}
 	out, err := plan.Build(input)
 	if failure, ok := errors.AsType[*trial.Failure](err); ok {

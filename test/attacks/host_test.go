@@ -231,16 +231,17 @@ func TestTunedTampering(t *testing.T) {
 			m.takeNode()
 			b := m.benchmark("tuned", ofDevice(disk), tuned, minuteLong)
 			l := m.plunder(b)
-			a.eventually("the settings are changed", func() error {
-				if now := queue(t, disk, "nr_requests"); now != "64" {
-					return fmt.Errorf("nr_requests is %s", now)
-				}
-				return nil
-			})
-			m.must(how(m, l))
-			if now := queue(t, disk, "nr_requests"); now != "64" {
-				t.Errorf("the worker has put nr_requests back before it was killed: %s", now)
+			changed := func() {
+				a.eventually("the settings are changed", func() error {
+					if now := queue(t, disk, "nr_requests"); now != "64" {
+						return fmt.Errorf("nr_requests is %s", now)
+					}
+					return nil
+				})
 			}
+			changed()
+			m.must(how(m, l))
+			changed() // a tamper that takes long may have reached a trial of the control
 			m.must(m.api.Delete(a.ctx, l.pod, client.GracePeriodSeconds(0)))
 			m.must(m.api.Delete(a.ctx, b))
 			a.measures(m.node)
