@@ -14,6 +14,9 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/report/gather"
@@ -154,19 +157,32 @@ func openBenchmark(ctx context.Context, name string) (source, error) {
 		summary := summaryOfStatus(b)
 		return source{name: name, summary: &summary}, nil
 	}
-	endpoint, authority := "", []byte(nil)
-	stores := &v1alpha1.ResultStoreList{}
-	if err := c.List(ctx, stores); err != nil && firstOf("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL") == "" {
-		return source{}, badInput(name, fmt.Sprintf("its result store's endpoint cannot be read: %v", err), "set AWS_ENDPOINT_URL")
-	}
-	for _, rs := range stores.Items {
-		if strings.HasPrefix(location, strings.TrimSuffix("s3://"+rs.Spec.Bucket+"/"+rs.Spec.Prefix, "/")+"/") {
-			endpoint, authority = rs.Spec.Endpoint, rs.Spec.CABundle
-		}
+	endpoint, authority, err := storeOf(ctx, c, b)
+	if err != nil {
+		return source{}, err
 	}
 	src, err := openBucket(location, endpoint, authority)
 	src.digest = b.Status.Run.SummaryDigest
 	return src, err
+}
+
+// storeOf returns the endpoint of the store that has a run's results, and its authority; none if
+// the environment names one. It asks that store alone: another one of the same bucket's name may be
+// anybody's, who would get the name of the credentials and a signature.
+func storeOf(ctx context.Context, c client.Reader, b *v1alpha1.StorageBenchmark) (endpoint string, authority []byte, err error) {
+	rs, location := &v1alpha1.ResultStore{}, b.Status.Run.Location
+	err = c.Get(ctx, types.NamespacedName{Name: b.ResultStoreName()}, rs)
+	if err == nil && strings.HasPrefix(location, strings.TrimSuffix("s3://"+rs.Spec.Bucket+"/"+rs.Spec.Prefix, "/")+"/") {
+		return rs.Spec.Endpoint, rs.Spec.CABundle, nil
+	}
+	if firstOf("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL") != "" {
+		return "", nil, nil
+	}
+	message := fmt.Sprintf("the results are in %s, and ResultStore %s is another place by now", location, rs.Name)
+	if err != nil {
+		message = fmt.Sprintf("its result store's endpoint cannot be read: %v", err)
+	}
+	return "", nil, badInput(b.Namespace+"/"+b.Name, message, "set AWS_ENDPOINT_URL to the endpoint of the store that has the results")
 }
 
 // summaryOfStatus is a run as the status has it: without histograms, environment and trials.

@@ -41,7 +41,7 @@ func (r *Reconciler) observeStore(ctx context.Context, p *pass, s *scene) error 
 
 // storeOf returns the store of a benchmark's run.
 func (r *Reconciler) storeOf(ctx context.Context, p *pass) (*v1alpha1.ResultStore, error) {
-	name := stores.Name(p.StorageBenchmark)
+	name := p.ResultStoreName()
 	if name == "" {
 		return stores.Internal(), nil
 	}
@@ -57,7 +57,7 @@ const storeGonePatience = 20 * time.Second
 // upload. A run that has not begun loses nothing, so it waits for the store, and holds
 // nothing meanwhile.
 func (r *Reconciler) withoutStore(ctx context.Context, p *pass) error {
-	name := stores.Name(p.StorageBenchmark)
+	name := p.ResultStoreName()
 	failure := &trial.Failure{
 		Class: reason.ResultStoreNotFound, Field: "spec.results.storeRef.name",
 		Message: fmt.Sprintf("the ResultStore %s was deleted", name), Remedy: "create it again",

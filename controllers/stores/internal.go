@@ -22,15 +22,3 @@ func Internal() *v1alpha1.ResultStore {
 
 // IsInternal reports whether a store is the operator's own.
 func IsInternal(rs *v1alpha1.ResultStore) bool { return rs != nil && rs.Name == "" }
-
-// Name returns the name of the ResultStore that the run of a benchmark uses; "" is the
-// operator's own.
-func Name(b *v1alpha1.StorageBenchmark) string {
-	switch {
-	case b.Spec.Results != nil:
-		return b.Spec.Results.StoreRef.Name
-	case b.Status.Run != nil:
-		return b.Status.Run.ResultStore
-	}
-	return ""
-}
