@@ -97,7 +97,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := mgr.Add(&fence.Check{Client: mgr.GetClient(), Namespace: o.RestoreNamespace}); err != nil {
 		return err
 	}
-	c, live := scopeOf(o).client(mgr.GetClient()), scopeOf(o).reader(mgr.GetAPIReader())
+	c, live := scopeOf(o).client(mgr.GetClient()), scopeOf(o).reader(liveReader{mgr.GetAPIReader()})
 	o.Settings.HostPaths = o.Limits.Host.Paths
 	buckets := &stores.Buckets{Secrets: live, Namespace: o.Namespace}
 	o.Limits.NoInbox = o.ReceiverURL == ""

@@ -142,7 +142,7 @@ func (w *Workers) warning(ctx context.Context, namespace, uid string) (*progress
 
 func (w *Workers) readWarning(ctx context.Context, namespace, uid string) (*progress.Trouble, error) {
 	list := &corev1.EventList{}
-	err := w.Live.List(ctx, list, client.InNamespace(namespace), client.Limit(50),
+	err := w.Live.List(ctx, list, client.InNamespace(namespace),
 		client.MatchingFieldsSelector{Selector: fields.Set{"involvedObject.uid": uid, "type": corev1.EventTypeWarning}.AsSelector()})
 	if err != nil {
 		return nil, err
