@@ -15,18 +15,19 @@ const (
 func driveTunables() []Tunable {
 	const restoring = "Drives may keep the value when they are switched off. It is refused on a disk without a serial number or WWID, which could not be recognised later. " +
 		"While the disk is missing, the setting stays in the journal."
+	const flushes = " The kernel derives from it whether the disk gets flushes (block.queue.write_cache). After a reboot it does so again when the cache is restored; within a boot the old value is restored."
 	return []Tunable{
 		{
 			Name: "scsi.disk.cache_type", Scope: Device, Survives: Maybe, Where: "/sys/block/X/device/scsi_disk/*/cache_type",
 			About:     "The write cache of a SCSI, SAS or SATA disk. Plain values change the disk (MODE SELECT); \"temporary\" values change only the kernel's view of it, and so whether the kernel sends flushes.",
-			Restoring: "A \"temporary\" value is undone with a \"temporary\" value. " + restoring,
+			Restoring: "A \"temporary\" value is undone with a \"temporary\" value. " + restoring + flushes,
 			values:    oneOf("write back", "write through", "none", "temporary write back", "temporary write through", "temporary none"),
 			risks:     []risk{{[]string{"temporary write through", "temporary none"}, DataLoss, keptDirty}},
 			backend:   scsiCache{},
 		},
 		{
 			Name: "ata.write_cache", Scope: Device, Survives: Maybe, Where: "hdparm -W /dev/X",
-			About: "The write cache of an ATA disk. Off is safe but slow.", Restoring: restoring,
+			About: "The write cache of an ATA disk. Off is safe but slow.", Restoring: restoring + flushes,
 			values: oneOf("on", "off"), backend: ataCache{},
 		},
 		{

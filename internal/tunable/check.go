@@ -74,6 +74,13 @@ var resets = map[string][]string{
 	"block.queue.scheduler":      {"block.queue.nr_requests", "block.queue.wbt_lat_usec"},
 }
 
+// derived lists the settings that the kernel works out anew from another one, whatever they were: whether a
+// disk gets flushes follows from the drive's cache, also at boot.
+var derived = map[string][]string{
+	"scsi.disk.cache_type": {"block.queue.write_cache"},
+	"ata.write_cache":      {"block.queue.write_cache"},
+}
+
 // exclusive returns the setting that the kernel switches off when this one is
 // written, or "".
 func exclusive(name string) string {

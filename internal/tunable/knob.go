@@ -106,6 +106,9 @@ func (k Knob) Resets(other Knob) bool {
 	}
 }
 
+// Derives reports whether the kernel works out other from k, so that other's state says nothing but k's.
+func (k Knob) Derives(other Knob) bool { return slices.Contains(derived[k.Tunable], other.Tunable) }
+
 // OfScheduler reports whether the knob is a setting of a disk's present scheduler, which is there only
 // as long as that is.
 func (k Knob) OfScheduler() bool { return strings.HasPrefix(k.Tunable, iosched) }

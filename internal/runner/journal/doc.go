@@ -32,7 +32,9 @@
 //
 // The boot ID of an entry tells whether the node has rebooted since. If so, a setting that
 // does not survive a boot is no longer changed: it keeps the value that the boot gave it,
-// and the report says so. A setting that survives is restored as usual. Within a boot a
+// and the report says so. A setting that survives is restored as usual. What the kernel
+// derives from it (a disk's write_cache, from the drive's cache) was derived from our value
+// then, and is left to the kernel, which derives it from the old one. Within a boot a
 // disk is found again by its kernel object, and after one by its WWID, serial number or
 // backing file, never by its name.
 //

@@ -61,7 +61,8 @@ type Companion struct {
 	Old     tunable.State `json:"old"`
 	// Seen is its state after the other one was written.
 	Seen *tunable.State `json:"seen,omitempty"`
-	// Target is the state to restore it to: Old, or the state that somebody else set.
+	// Target is the state to restore it to: Old, or the state that somebody else set; nil: what the kernel makes
+	// of the other one.
 	Target *tunable.State `json:"target,omitempty"`
 }
 

@@ -212,6 +212,9 @@ func (w *world) outsider() {
 		}
 		w.say("outsider: %v to %s: %v", k, value, err)
 	})
+	if k.Tunable == "block.queue.write_cache" {
+		w.viewed[w.thing(k).of] = true
+	}
 }
 
 func cmpString(a, b string) int {
@@ -239,13 +242,17 @@ func (w *world) reboot() {
 		}
 	}
 	// Only now are the disks known by their names.
-	w.known = nil
+	w.known, w.viewed = nil, map[string]bool{}
 	for th, v := range w.values() {
 		if w.right[th] == nil {
 			w.right[th] = map[string]bool{}
 		}
-		if w.withSchedulers()[th].Survives() == tunable.Never || th.tunable == "scsi.disk.cache_type" && !w.driveChanged(th) {
+		if w.withSchedulers()[th].Survives() == tunable.Never || th.tunable == "scsi.disk.cache_type" && !w.driveChanged(th.of) {
 			w.right[th][v] = true
+		}
+		if th.tunable == "block.queue.write_cache" && w.driveChanged(th.of) {
+			// What the kernel makes of the drive's cache once that is as it was: see flushed.
+			w.right[th]["write back"], w.right[th]["write through"] = true, true
 		}
 	}
 	w.say("reboot %v", names)
@@ -254,9 +261,9 @@ func (w *world) reboot() {
 
 // driveChanged says whether we have changed the drive, and not only the kernel's view
 // of it, which a boot sets right.
-func (w *world) driveChanged(th thing) bool {
+func (w *world) driveChanged(wwid string) bool {
 	return slices.ContainsFunc(w.journal.entries, func(e Entry) bool {
-		return e.Knob.Tunable == th.tunable && e.Knob.Device.WWID == th.of && e.New.Source == ""
+		return e.Knob.Tunable == "scsi.disk.cache_type" && e.Knob.Device.WWID == wwid && e.New.Source == ""
 	})
 }
 
@@ -266,6 +273,9 @@ func (w *world) forget() {
 			w.fail("forget: %v", err)
 		}
 	})
+	for wwid := range w.disks {
+		w.viewed[wwid] = true // whoever forgets wants it so
+	}
 	w.say("forget")
 	w.settle()
 }

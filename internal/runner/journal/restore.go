@@ -263,12 +263,15 @@ func (r *restoration) aim(ctx context.Context) {
 	r.entry.Companions = slices.Clone(r.entry.Companions)
 	for i := range r.entry.Companions {
 		c := &r.entry.Companions[i]
-		present, err := r.journal.host.Read(ctx, c.knob(r.knob))
+		k := c.knob(r.knob)
+		derived := r.knob.Derives(k)
+		present, err := r.journal.host.Read(ctx, k)
 		if r.fresh {
 			// It keeps the state that the boot gave it, also when restoring the
-			// knob changes it.
+			// knob changes it. One that the boot derived from our value is wrong
+			// with the old one, of which the kernel derives the right one itself.
 			c.Target = nil
-			if err == nil {
+			if err == nil && !derived {
 				c.Target = &present
 			}
 			continue
@@ -276,11 +279,13 @@ func (r *restoration) aim(ctx context.Context) {
 		if r.entry.Stage == Restoring {
 			continue // decided before a crash, when the evidence was still visible
 		}
-		k := c.knob(r.knob)
 		c.Target = &c.Old
 		foreign := c.Seen != nil && !k.Same(present, *c.Seen)
 		if c.Seen == nil {
 			foreign = !r.knob.Resets(k)
+		}
+		if derived {
+			foreign = false // what goes with our value may not go with the old one
 		}
 		if r.right() && r.knob.Resets(k) {
 			foreign = false // whoever set the knob itself back had the kernel reset what goes with it

@@ -157,12 +157,32 @@ func TestAfterABootOnlyWhatSurvivesItIsPutBack(t *testing.T) {
 	if !kernel.DriveCache("sdb") || !kernel.DriveCache("sda") || kernel.Get("/sys/block/sdb/queue/nr_requests") != "77" {
 		t.Error("the drive was not put back, or what the boot had set was")
 	}
+	is(t, kernel, "/sys/block/sdb/queue/write_cache", "write back") // or the drive's cache is on, and gets no flushes
 	if got := kernel.ZFS("get", "-H", "-p", "-o", "value,source", "sync", "tank/bench"); got != "standard\tdefault" {
 		t.Errorf("sync is %q", got)
 	}
 	for _, item := range report.Items {
 		if item.Knob.Tunable == "scsi.disk.cache_type" && !strings.Contains(item.Message, "sda is now called sdb") {
 			t.Errorf("got %s", item.Message)
+		}
+	}
+}
+
+// What the kernel derives from a drive whose cache we switched off is not the right thing for one that is on.
+func TestADriveThatWasAttachedAnewGetsFlushesAgain(t *testing.T) {
+	for _, withinBoot := range []func(*tunabletest.Kernel){
+		func(k *tunabletest.Kernel) { k.Reattach("sda") },
+		func(k *tunabletest.Kernel) { k.Set(queue+"write_cache", "write back") }, // by somebody who wonders
+		func(*tunabletest.Kernel) {},
+	} {
+		kernel, disk := machine(), &memory{}
+		j := journalOf(t, kernel.Host(), disk, "")
+		apply(t, j, kernel, "sda", "scsi.disk.cache_type=write through")
+		withinBoot(kernel)
+		putBackBy(t, j, disk)
+		is(t, kernel, queue+"write_cache", "write back")
+		if !kernel.DriveCache("sda") {
+			t.Error("the drive's cache is off")
 		}
 	}
 }

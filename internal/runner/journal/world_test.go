@@ -56,6 +56,8 @@ type world struct {
 	// foreign: somebody else has changed something since the journal was empty.
 	// missing: a disk was taken away.
 	foreign, missing bool
+	// viewed are the disks, by WWID, whose write_cache somebody else has set since the boot.
+	viewed map[string]bool
 	steps, kill      int
 	log              []string
 }
@@ -67,7 +69,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	t.Helper()
 	w := &world{
 		t: t, random: rand.New(rand.NewPCG(seed, 7)), kernel: tunabletest.New(), disk: &memory{},
-		disks: map[string]string{}, right: map[thing]map[string]bool{},
+		disks: map[string]string{}, right: map[thing]map[string]bool{}, viewed: map[string]bool{},
 	}
 	w.host = w.kernel.Host()
 	for _, name := range []string{"sda", "sdb", "nvme0n1"} {
@@ -277,9 +279,23 @@ func (w *world) outside(f func()) {
 	}
 }
 
+// flushed is the promise when the journal is empty: a drive whose cache is on gets flushes, unless somebody
+// else did not want it so.
+func (w *world) flushed() {
+	w.t.Helper()
+	for wwid, name := range w.disks {
+		if w.kernel.DriveCache(name) && !w.viewed[wwid] && w.kernel.Get("/sys/block/"+name+"/queue/write_cache") == "write through" {
+			w.fail("the cache of %s is on, and the kernel sends it no flushes", name)
+		}
+	}
+}
+
 // check is the promise: what is not right stands in the journal with what is.
 func (w *world) check() {
 	w.t.Helper()
+	if w.disk.file == nil {
+		w.flushed()
+	}
 	held := map[thing][]string{}
 	if w.disk.file != nil {
 		entries, err := decode(w.disk.file)

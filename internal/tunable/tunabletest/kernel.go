@@ -130,6 +130,9 @@ func (d *disk) limits() {
 // Detach removes a disk.
 func (k *Kernel) Detach(name string) { delete(k.disks, name) }
 
+// Reattach takes a disk away and brings it back: the drive keeps its cache's setting, the kernel's object is new.
+func (k *Kernel) Reattach(name string) { k.start(k.disks[name]) }
+
 // Eject detaches the file of a loop device, which keeps the settings of its queue.
 func (k *Kernel) Eject(name string) {
 	k.diskSeq++
