@@ -47,8 +47,14 @@ func (property) prepare(value string, present State) (old, wanted State) {
 	return present, State{Value: value, Source: local}
 }
 
-func restorable(source string) bool {
-	return source == local || isInherited(source)
+func (property) takesBack(present State) error {
+	if present.Source == local || isInherited(present.Source) {
+		return nil
+	}
+	return &KeepError{
+		Why:    fmt.Sprintf("a mount option sets it (source %q), which zfs cannot restore", present.Source),
+		Remedy: "mount the dataset without that option",
+	}
 }
 
 // isInherited reports whether a value is inherited or the default, not the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 )
 
@@ -33,6 +34,19 @@ type attribute struct {
 	// parse extracts the value from the file's text; nil: the whole text is the
 	// value.
 	parse func(string) (string, error)
+	// least is the number to which the kernel raises any lower one that is written, although the setting may have
+	// one from the start.
+	least uint64
+}
+
+func (a attribute) takesBack(present State) error {
+	if n, err := strconv.ParseUint(present.Value, 10, 64); err == nil && n < a.least {
+		return &KeepError{
+			Why:    fmt.Sprintf("it is %s, which could not be restored: the kernel raises anything below %d to that", present.Value, a.least),
+			Remedy: fmt.Sprintf("leave it out for this disk, or set it to at least %d before the benchmark", a.least),
+		}
+	}
+	return nil
 }
 
 func (a attribute) path(k Knob) string { return "/sys/block/" + k.Device.Name + "/" + a.name }

@@ -46,8 +46,11 @@ func driveTunables() []Tunable {
 func blockTunables() []Tunable {
 	queue := func(name string, v values, about string, risks ...risk) Tunable {
 		b := attribute{name: "queue/" + name}
-		if name == "scheduler" {
+		switch "block.queue." + name {
+		case scheduler:
 			b.parse = parseBracketed
+		case requests:
+			b.least = leastRequests
 		}
 		return Tunable{
 			Name: "block.queue." + name, Scope: Device, About: about, Where: queueWhere + name, Survives: Never,
@@ -59,7 +62,7 @@ func blockTunables() []Tunable {
 			risk{[]string{"write through"}, DataLoss, keptDirty}),
 		queue("max_sectors_kb", multiple(4, 4, 1<<20), "The largest request, in KiB; at most max_hw_sectors_kb."),
 		queue("scheduler", oneOf("none", "mq-deadline", "kyber", "bfq"), "The I/O scheduler. The kernel loads its module if necessary; the module stays loaded."),
-		queue("nr_requests", number(4, 10240), "How many requests the queue holds; without a scheduler at most as many as the disk accepts."),
+		queue("nr_requests", number(leastRequests, 10240), "How many requests the queue holds; without a scheduler at most as many as the disk accepts."),
 		queue("wbt_lat_usec", number(0, 10_000_000), "The read latency in microseconds that the kernel aims for by throttling writeback; 0: no throttling."),
 		queue("nomerges", oneOf("0", "1", "2"), "With 1, the kernel tries only simple merges of requests; with 2, none."),
 		queue("rq_affinity", oneOf("0", "1", "2"), "Whether a request completes near the CPU that issued it (1), or on that CPU (2)."),
@@ -74,6 +77,9 @@ func blockTunables() []Tunable {
 		if out[i].Name != "block.device.queue_depth" {
 			out[i].Restoring = "The kernel resets other settings of the queue, and of its scheduler, when this one is written; they are restored with it."
 		}
+		if out[i].Name == requests {
+			out[i].Restoring += " A disk that has fewer than 4, which the kernel would not take back, is refused."
+		}
 	}
 	return out
 }
@@ -81,6 +87,8 @@ func blockTunables() []Tunable {
 const (
 	scheduler = "block.queue.scheduler"
 	requests  = "block.queue.nr_requests"
+	// leastRequests is the kernel's BLKDEV_MIN_RQ. A disk that takes fewer at a time has fewer from the start.
+	leastRequests = 4
 	// iosched precedes the names of settings that a scheduler has of its own, such as read_expire of
 	// mq-deadline. They cannot be set by a benchmark, but a change of the scheduler, or of the number of
 	// requests, loses what somebody else has set.

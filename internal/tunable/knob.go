@@ -58,8 +58,15 @@ func (h Host) Read(ctx context.Context, k Knob) (State, error) {
 	return s, nil
 }
 
+// KeepError reports that a knob must keep its present value, because that could not be put back later.
+type KeepError struct{ Why, Remedy string }
+
+// Error says why.
+func (e *KeepError) Error() string { return e.Why }
+
 // Prepare reads a knob. It returns the state to put back later, and the state
-// after value, in the form of Parse, is written.
+// after value, in the form of Parse, is written. Its error wraps a *KeepError if the
+// present state could not be put back.
 func (h Host) Prepare(ctx context.Context, k Knob, value string) (old, wanted State, err error) {
 	b, err := k.backend()
 	if err != nil {
@@ -69,8 +76,8 @@ func (h Host) Prepare(ctx context.Context, k Knob, value string) (old, wanted St
 	if err == nil {
 		present, err = b.read(ctx, h, k)
 	}
-	if err == nil && k.Dataset != nil && !restorable(present.Source) {
-		err = fmt.Errorf("a mount option sets it (source %q), which zfs cannot restore: mount the dataset without that option", present.Source)
+	if choosy, ok := b.(interface{ takesBack(State) error }); err == nil && ok {
+		err = choosy.takesBack(present)
 	}
 	if err != nil {
 		return State{}, State{}, fmt.Errorf("%s: %w", k, err)

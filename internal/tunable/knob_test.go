@@ -332,6 +332,25 @@ func TestNamesThatArePathsReachNothing(t *testing.T) {
 	}
 }
 
+func TestPlanRefusesToChangeWhatTheKernelWouldNotTakeBack(t *testing.T) {
+	kernel := tunabletest.New()
+	kernel.Attach("sda", "8:0", "a")
+	kernel.Shallow("sda", "2")
+	h := kernel.Host()
+	place := tunable.Place{Path: "/x", Devices: []tunable.DeviceID{*knob(t, h, "x", "sda").Device}}
+	settings := []tunable.Setting{{Name: "block.queue.nr_requests", Value: "64"}}
+	_, err := h.Plan(t.Context(), settings, place)
+	f, ok := errors.AsType[*trial.Failure](err)
+	if !ok || f.Class != reason.InvalidSpec || f.Field != "tunables[0]" || f.Remedy != "leave it out for this disk, or set it to at least 4 before the benchmark" ||
+		f.Message != "block.queue.nr_requests of sda: it is 2, which could not be restored: the kernel raises anything below 4 to that" {
+		t.Errorf("got %v", err)
+	}
+	kernel.Shallow("sda", "4")
+	if _, err := h.Plan(t.Context(), settings, place); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestPlanMakesAnAssignmentForEachDiskInTheUsersOrder(t *testing.T) {
 	kernel := tunabletest.New()
 	kernel.Attach("sda", "8:0", "a")

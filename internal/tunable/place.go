@@ -232,7 +232,10 @@ func orElse(s, otherwise string) string {
 // cannot be read.
 func refused(field string, err error) *trial.Failure {
 	f := &trial.Failure{Class: reason.InvalidSpec, Field: field, Message: err.Error(), Err: err}
+	kept, keep := errors.AsType[*KeepError](err)
 	switch _, missing := errors.AsType[*MissingError](err); {
+	case keep:
+		f.Remedy = kept.Remedy
 	case missing:
 		f.Remedy = "install it on the node, or leave the tunable out"
 	case errors.Is(err, os.ErrPermission):

@@ -166,11 +166,15 @@ func failed(a tunable.Assignment, err error) *trial.Failure {
 	if f, ok := errors.AsType[*trial.Failure](err); ok {
 		return f
 	}
-	return &trial.Failure{
+	f := &trial.Failure{
 		Class: reason.TunableNotApplied, Field: a.Field,
 		Message: fmt.Sprintf("cannot set %s to %s: %v", a.Knob, tunable.State{Value: a.Value}, err),
 		Remedy:  "list the accepted values with: storagebench tunables " + a.Knob.Tunable + " --target PATH", Err: err,
 	}
+	if kept, ok := errors.AsType[*tunable.KeepError](err); ok {
+		f.Remedy = kept.Remedy
+	}
+	return f
 }
 
 func notTaken(a tunable.Assignment, wanted, seen tunable.State, when string) *trial.Failure {

@@ -304,6 +304,21 @@ func TestApplyStopsWhenItIsToldTo(t *testing.T) {
 	}
 }
 
+// It may have become one since the plan.
+func TestAValueThatCouldNotBePutBackIsKept(t *testing.T) {
+	kernel := machine()
+	j := opened(t, t.TempDir(), kernel)
+	assignments := plan(t, kernel, "sda", "block.queue.nr_requests=64")
+	kernel.Shallow("sda", "2")
+	_, err := j.Apply(t.Context(), owner, assignments)
+	if f := trial.AsFailure(err); f.Class != reason.TunableNotApplied || f.Field != "tunables[0]" || !strings.Contains(f.Message, "it is 2, which could not be restored") || !strings.HasPrefix(f.Remedy, "leave it out for this disk") {
+		t.Errorf("got %v", err)
+	}
+	if kernel.Get(queue+"nr_requests") != "2" || len(j.Entries()) != 0 {
+		t.Errorf("nr_requests is %s; %v", kernel.Get(queue+"nr_requests"), j.Entries())
+	}
+}
+
 func TestNothingIsWrittenWhenTheJournalCannotBe(t *testing.T) {
 	kernel, disk := machine(), &memory{full: true}
 	j, err := open(Options{Host: kernel.Host(), Dir: "/somewhere"}, disk)

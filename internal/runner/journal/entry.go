@@ -40,7 +40,7 @@ type Entry struct {
 	Stage Stage         `json:"stage"`
 	Old   tunable.State `json:"old"`
 	New   tunable.State `json:"new"`
-	// Seen is the state read back after New was written.
+	// Seen is the state read back after New was written, or after Old was, if the kernel made something else of it.
 	Seen *tunable.State `json:"seen,omitempty"`
 	// Companions are other knobs of the same disk, in the order in which they are restored.
 	Companions []Companion `json:"companions,omitempty"`

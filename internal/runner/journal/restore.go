@@ -218,11 +218,25 @@ func (r *restoration) putBack(ctx context.Context) Item {
 	case err != nil:
 		return r.item(Failed, "%s was restored to %s, but cannot be read back: %v", r.entry.Knob, r.entry.Old, err)
 	case !r.knob.Same(seen, r.entry.Old):
+		r.remember(seen)
 		return r.item(Failed, "%s was restored to %s, but reads back as %s", r.entry.Knob, r.entry.Old, seen)
 	case r.touched:
 		return r.drop(r.item(Restored, "%s is %s again; the benchmark had set it to %s", r.entry.Knob, seen, r.entry.New))
 	default:
 		return r.drop(r.item(Unchanged, "%s was already %s", r.entry.Knob, r.entry.Old))
+	}
+}
+
+// remember records what the kernel made of the old value, so that the next attempt does not take it for
+// somebody else's.
+func (r *restoration) remember(seen tunable.State) {
+	if r.present = seen; !r.touched || r.ours() {
+		return
+	}
+	e := r.entry
+	e.Seen = &seen
+	if err := r.journal.save(r.journal.edit(r.at, e)); err != nil {
+		r.note("cannot write the journal: %v", err)
 	}
 }
 

@@ -326,6 +326,29 @@ func TestAnEntryLeavesTheJournalOnlyWhenItsValueWasSeen(t *testing.T) {
 	}
 }
 
+// It stays to be restored: nobody else has changed it.
+func TestWhatTheKernelMakesOfAnOldValueIsNotSomebodyElses(t *testing.T) {
+	kernel, disk := machine(), &memory{}
+	host := rounding{kernel.Host(), kernel, "128", "4"}
+	j, err := open(Options{Host: host}, disk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply(t, j, kernel, "sda", "block.queue.nr_requests=64")
+	for range 3 {
+		if j, err = open(Options{Host: host}, disk); err != nil { // another process
+			t.Fatal(err)
+		}
+		if report := j.Restore(t.Context()); report.Count(Failed) != 1 || !strings.Contains(report.First(), "was restored to 128, but reads back as 4") {
+			t.Errorf("got %v", report.Items)
+		}
+	}
+	kernel.Set(queue+"nr_requests", "5")
+	if report := j.Restore(t.Context()); report.Count(Foreign) != 1 {
+		t.Errorf("somebody else's: %v", report.Items)
+	}
+}
+
 // Found by the test of properties: it was left Failed, for ever.
 func TestAnOldValueThatOnlyOurSchedulerTookIsNotWaitedFor(t *testing.T) {
 	for _, ours := range []string{"128", "100"} { // what no scheduler has by itself, and what it has not

@@ -57,9 +57,9 @@ type world struct {
 	// missing: a disk was taken away.
 	foreign, missing bool
 	// viewed are the disks, by WWID, whose write_cache somebody else has set since the boot.
-	viewed map[string]bool
-	steps, kill      int
-	log              []string
+	viewed      map[string]bool
+	steps, kill int
+	log         []string
 }
 
 // thing is a knob under a name that does not change.

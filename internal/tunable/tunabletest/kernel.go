@@ -127,6 +127,11 @@ func (d *disk) limits() {
 	}
 }
 
+// Shallow gives a disk so few requests, as the kernel does to one that takes no more at a time.
+func (k *Kernel) Shallow(name, requests string) {
+	k.disks[name].attributes["queue/nr_requests"] = requests
+}
+
 // Detach removes a disk.
 func (k *Kernel) Detach(name string) { delete(k.disks, name) }
 
