@@ -15,7 +15,8 @@ const (
 func driveTunables() []Tunable {
 	const restoring = "Drives may keep the value when they are switched off. It is refused on a disk without a serial number or WWID, which could not be recognised later. " +
 		"While the disk is missing, the setting stays in the journal."
-	const flushes = " The kernel derives from it whether the disk gets flushes (block.queue.write_cache). After a reboot it does so again when the cache is restored; within a boot the old value is restored."
+	const flushes = " The kernel derives from it whether the disk gets flushes (block.queue.write_cache). After a reboot it does so again when the cache is restored; within a boot the old value is restored. " +
+		"The kernel looks at the disk again after the cache was switched, so the worker waits, 2 seconds as a rule, until the queue's settings change no more."
 	return []Tunable{
 		{
 			Name: "scsi.disk.cache_type", Scope: Device, Survives: Maybe, Where: "/sys/block/X/device/scsi_disk/*/cache_type",

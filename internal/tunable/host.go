@@ -26,6 +26,8 @@ type Host struct {
 	Prefix []string
 	// Run runs a program; nil starts a process.
 	Run func(ctx context.Context, argv []string) (stdout string, err error)
+	// Wait lets time pass; nil: a timer. Its error is that of ctx.
+	Wait func(ctx context.Context, d time.Duration) error
 }
 
 // InHostMounts returns the Prefix that runs a program of the host from a container

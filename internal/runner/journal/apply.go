@@ -110,6 +110,10 @@ func (j *Journal) applyOne(ctx context.Context, owner Owner, a tunable.Assignmen
 	j.hook(AfterJournal)
 	written := j.host.Write(ctx, a.Knob, wanted)
 	j.hook(AfterWrite)
+	if err := j.host.Settle(ctx, a.Knob); err != nil {
+		// What is seen before it has settled would make what follows look like somebody else's.
+		return Change{}, failed(a, errors.Join(written, err))
+	}
 	// Observe it even after an error: the kernel may have changed something
 	// anyway.
 	seen, err := j.observe(ctx, e)

@@ -11,6 +11,7 @@
 //     journal. Only when that is on disk does it write the new value. It reads back
 //     what the kernel made of it, also for the other settings of the same disk,
 //     because the kernel resets some of them, and writes that into the journal too.
+//     Before it looks, it waits until the kernel has done what it does later (Settle).
 //     If the kernel does not accept a value, or a later one undoes it, Apply
 //     restores everything and fails.
 //  3. Restore goes through the journal from its end. It leaves a knob alone that

@@ -19,6 +19,8 @@ type Host interface {
 	Read(ctx context.Context, k tunable.Knob) (tunable.State, error)
 	Prepare(ctx context.Context, k tunable.Knob, value string) (old, wanted tunable.State, err error)
 	Write(ctx context.Context, k tunable.Knob, s tunable.State) error
+	// Settle waits after a write until the kernel has changed what it changes along with the knob.
+	Settle(ctx context.Context, k tunable.Knob) error
 	Companions(k tunable.Knob) []tunable.Knob
 	Locate(ctx context.Context, k tunable.Knob, sameBoot bool) (tunable.Location, error)
 }

@@ -20,6 +20,7 @@ var pool = map[string][]string{
 	"block.queue.read_ahead_kb": {"0", "128", "2560"}, "block.queue.write_cache": {"write back", "write through"},
 	"block.queue.max_sectors_kb": {"512", "1280"}, "block.queue.nomerges": {"0", "2"}, "block.device.queue_depth": {"1", "32"},
 	"scsi.disk.cache_type": {"write back", "write through", "temporary write through", "temporary write back"},
+	"ata.write_cache":      {"on", "off"},
 	"vm.dirty_ratio":       {"5", "20"}, "vm.dirty_bytes": {"8192", "1048576"}, "vm.dirty_background_ratio": {"3", "10"},
 	"vm.dirty_background_bytes": {"4096", "65536"}, "vm.dirty_expire_centisecs": {"100", "3000"},
 	"zfs.module.zfs_nocacheflush": {"0", "1"}, "zfs.module.zfs_arc_max": {"67108864", "1073741824", "3221225472"},
@@ -113,7 +114,7 @@ func (w *world) apply() string {
 		}
 	}
 	var assignments []tunable.Assignment
-	names := slices.Sorted(maps.Keys(pool))
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(pool)), w.unused)
 	for range 1 + w.random.IntN(4) {
 		s := tunable.Setting{Name: names[w.random.IntN(len(names))]}
 		s.Value = pool[s.Name][w.random.IntN(len(pool[s.Name]))]
@@ -188,7 +189,7 @@ func (w *world) outsider() {
 	things := w.withSchedulers()
 	var knobs []tunable.Knob
 	for _, k := range things {
-		if pool[k.Tunable] != nil && k.Tunable != "scsi.disk.cache_type" {
+		if pool[k.Tunable] != nil && !ofDrive(k.Tunable) {
 			knobs = append(knobs, k)
 		}
 	}
@@ -196,7 +197,7 @@ func (w *world) outsider() {
 	k := knobs[w.random.IntN(len(knobs))]
 	// Rather one that we have changed.
 	if entries := w.journal.entries; len(entries) > 0 && w.random.IntN(2) == 0 {
-		if present, ok := things[w.thing(entries[w.random.IntN(len(entries))].Knob)]; ok && pool[present.Tunable] != nil && present.Tunable != "scsi.disk.cache_type" {
+		if present, ok := things[w.thing(entries[w.random.IntN(len(entries))].Knob)]; ok && pool[present.Tunable] != nil && !ofDrive(present.Tunable) {
 			k = present
 		}
 	}
@@ -247,7 +248,7 @@ func (w *world) reboot() {
 		if w.right[th] == nil {
 			w.right[th] = map[string]bool{}
 		}
-		if w.withSchedulers()[th].Survives() == tunable.Never || th.tunable == "scsi.disk.cache_type" && !w.driveChanged(th.of) {
+		if w.withSchedulers()[th].Survives() == tunable.Never || ofDrive(th.tunable) && !w.driveChanged(th.of) {
 			w.right[th][v] = true
 		}
 		if th.tunable == "block.queue.write_cache" && w.driveChanged(th.of) {
@@ -263,7 +264,7 @@ func (w *world) reboot() {
 // of it, which a boot sets right.
 func (w *world) driveChanged(wwid string) bool {
 	return slices.ContainsFunc(w.journal.entries, func(e Entry) bool {
-		return e.Knob.Tunable == "scsi.disk.cache_type" && e.Knob.Device.WWID == wwid && e.New.Source == ""
+		return ofDrive(e.Knob.Tunable) && e.Knob.Device.WWID == wwid && e.New.Source == ""
 	})
 }
 

@@ -129,7 +129,14 @@ func (r *restoration) run(ctx context.Context) Item {
 	}
 	r.knob = r.location.Knob
 	r.fresh = !sameBoot || r.location.Presence == tunable.Fresh
-	if r.present, err = j.host.Read(ctx, r.knob); err != nil {
+	if e.Stage != Applied {
+		// A process that has just been killed may have written it.
+		err = j.host.Settle(ctx, r.knob)
+	}
+	if err == nil {
+		r.present, err = j.host.Read(ctx, r.knob)
+	}
+	if err != nil {
 		return r.item(Failed, "cannot restore %s to %s: %v", e.Knob, e.Old, err)
 	}
 	switch {
@@ -194,21 +201,26 @@ func (r *restoration) putBack(ctx context.Context) Item {
 	j := r.journal
 	r.aim(ctx)
 	late := r.late()
+	var err error
 	if late || r.needsWrite(ctx) {
 		j.hook(BeforeRestore)
 		r.mark()
 		j.hook(AfterMark)
 		if late || !r.right() { // written after ours, which may be waiting for its pool
 			r.touched = true
-			if err := j.host.Write(ctx, r.knob, r.entry.Old); err != nil {
+			if err = j.host.Write(ctx, r.knob, r.entry.Old); err != nil {
 				if item, done := r.handOver(err); done {
 					return item
 				}
 				return r.item(Failed, "%s is %s, and restoring it to %s failed: %v", r.entry.Knob, r.present, r.entry.Old, err)
 			}
 			j.hook(AfterRestore)
+			err = j.host.Settle(ctx, r.knob)
 		}
-		if err := r.restoreCompanions(ctx); err != nil {
+		if err == nil {
+			err = r.restoreCompanions(ctx)
+		}
+		if err != nil {
 			return r.item(Failed, "%s was restored, but not the other settings that this changes: %v", r.entry.Knob, err)
 		}
 		j.hook(AfterCompanions)
@@ -272,69 +284,6 @@ func (r *restoration) handOver(refusal error) (Item, bool) {
 	return Item{}, false
 }
 
-// aim decides which state to restore each companion to.
-func (r *restoration) aim(ctx context.Context) {
-	r.entry.Companions = slices.Clone(r.entry.Companions)
-	for i := range r.entry.Companions {
-		c := &r.entry.Companions[i]
-		k := c.knob(r.knob)
-		derived := r.knob.Derives(k)
-		present, err := r.journal.host.Read(ctx, k)
-		if r.fresh {
-			// It keeps the state that the boot gave it, also when restoring the
-			// knob changes it. One that the boot derived from our value is wrong
-			// with the old one, of which the kernel derives the right one itself.
-			c.Target = nil
-			if err == nil && !derived {
-				c.Target = &present
-			}
-			continue
-		}
-		if r.entry.Stage == Restoring {
-			continue // decided before a crash, when the evidence was still visible
-		}
-		c.Target = &c.Old
-		foreign := c.Seen != nil && !k.Same(present, *c.Seen)
-		if c.Seen == nil {
-			foreign = !r.knob.Resets(k)
-		}
-		if derived {
-			foreign = false // what goes with our value may not go with the old one
-		}
-		if r.right() && r.knob.Resets(k) {
-			foreign = false // whoever set the knob itself back had the kernel reset what goes with it
-		}
-		if err == nil && foreign && !k.Same(present, c.Old) {
-			r.note("%s keeps %s, which somebody else set", k, present)
-			c.Target = &present
-		}
-	}
-}
-
-// needsWrite reports whether anything has to be written.
-func (r *restoration) needsWrite(ctx context.Context) bool {
-	return !r.right() || r.wrongCompanion(ctx) != nil
-}
-
-// wrongCompanion returns an error that names a companion without its target
-// state, or nil.
-func (r *restoration) wrongCompanion(ctx context.Context) error {
-	for _, c := range r.entry.Companions {
-		if c.Target == nil {
-			continue
-		}
-		k := c.knob(r.knob)
-		if s, err := r.journal.host.Read(ctx, k); absent(err) && k.OfScheduler() {
-			continue // somebody else's scheduler does not have it
-		} else if err != nil {
-			return err
-		} else if !k.Same(s, *c.Target) {
-			return fmt.Errorf("%s is %s instead of %s", k, s, c.Target)
-		}
-	}
-	return nil
-}
-
 // mark records that the knobs are being restored, and to which state. If that
 // fails, for example because the benchmark has filled the disk, they are restored
 // anyway: the journal still has the old values, and leaving the node changed is
@@ -347,37 +296,6 @@ func (r *restoration) mark() {
 		return
 	}
 	r.entry = e
-}
-
-// restoreCompanions restores what the kernel changed along with the knob. Writing
-// one companion can reset another, so it repeats until all are right.
-func (r *restoration) restoreCompanions(ctx context.Context) error {
-	var failures []error
-	for range 3 {
-		failures = nil
-		for _, c := range r.entry.Companions {
-			if c.Target == nil {
-				continue
-			}
-			k := c.knob(r.knob)
-			s, err := r.journal.host.Read(ctx, k)
-			if absent(err) && k.OfScheduler() {
-				continue
-			}
-			if err == nil && !k.Same(s, *c.Target) {
-				r.touched = true
-				err = r.journal.host.Write(ctx, k, *c.Target)
-			}
-			failures = append(failures, err)
-		}
-		if r.wrongCompanion(ctx) == nil {
-			return nil
-		}
-	}
-	if err := errors.Join(failures...); err != nil {
-		return err
-	}
-	return r.wrongCompanion(ctx)
 }
 
 // drop removes the entry from the journal.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"storagebench.io/storagebench/internal/tunable"
 	"storagebench.io/storagebench/internal/tunable/tunabletest"
@@ -57,7 +58,9 @@ type world struct {
 	// missing: a disk was taken away.
 	foreign, missing bool
 	// viewed are the disks, by WWID, whose write_cache somebody else has set since the boot.
-	viewed      map[string]bool
+	viewed map[string]bool
+	// hdparm: drives\' caches are switched by it, and not by cache_type. Both are one bit.
+	hdparm      bool
 	steps, kill int
 	log         []string
 }
@@ -70,6 +73,9 @@ func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
 		t: t, random: rand.New(rand.NewPCG(seed, 7)), kernel: tunabletest.New(), disk: &memory{},
 		disks: map[string]string{}, right: map[thing]map[string]bool{}, viewed: map[string]bool{},
+	}
+	if w.hdparm = seed%2 == 0; w.hdparm {
+		w.kernel.InstallHdparm()
 	}
 	w.host = w.kernel.Host()
 	for _, name := range []string{"sda", "sdb", "nvme0n1"} {
@@ -112,13 +118,33 @@ func (w *world) makeLoop() {
 	w.known = nil
 }
 
+// quick does not look at what settles again and again, which takes most of the time here.
+type quick struct {
+	tunable.Host
+	kernel *tunabletest.Kernel
+}
+
+func (q quick) Settle(ctx context.Context, _ tunable.Knob) error {
+	q.kernel.Advance(time.Minute)
+	return ctx.Err()
+}
+
 // start starts a process, which opens the journal.
 func (w *world) start() {
-	j, err := open(Options{Dir: "/journal", Host: w.host, Hook: w.step}, w.disk)
+	j, err := open(Options{Dir: "/journal", Host: quick{w.host, w.kernel}, Hook: w.step}, w.disk)
 	if err != nil {
 		w.fail("open: %v", err)
 	}
 	w.journal = j
+}
+
+func ofDrive(name string) bool {
+	return name == "scsi.disk.cache_type" || name == "ata.write_cache"
+}
+
+// unused says whether drives' caches are not switched by this setting here.
+func (w *world) unused(name string) bool {
+	return ofDrive(name) && (name == "ata.write_cache") != w.hdparm
 }
 
 // step kills the process when its time has come.
@@ -243,8 +269,8 @@ func canonical(k tunable.Knob, s tunable.State) string {
 func (w *world) values() map[thing]string {
 	out := map[thing]string{}
 	for th, k := range w.withSchedulers() {
-		if strings.HasSuffix(k.Tunable, ".async_depth") {
-			continue // the kernel derives it from the number of requests; see TestWhatASchedulerHasOfItsOwnIsPutBack
+		if w.unused(k.Tunable) || strings.HasSuffix(k.Tunable, ".async_depth") {
+			continue // the drive's cache counts once; the kernel derives it from the number of requests; see TestWhatASchedulerHasOfItsOwnIsPutBack
 		}
 		s, err := w.host.Read(context.Background(), k)
 		if err != nil {
@@ -265,6 +291,7 @@ func (w *world) settle() {
 
 // outside lets somebody else do something: what changes thereby is right too.
 func (w *world) outside(f func()) {
+	w.kernel.Advance(time.Minute) // it does nothing that the kernel undoes by itself
 	before := w.values()
 	f()
 	for th, v := range w.values() {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"storagebench.io/storagebench/internal/tunable"
 )
@@ -26,6 +27,9 @@ type Kernel struct {
 	arcMin  string
 	arcMax  string
 	zfs     map[string]*dataset
+	hdparm  bool
+	now     time.Duration // since the boot
+	rescans []rescan
 }
 
 type disk struct {
@@ -35,6 +39,8 @@ type disk struct {
 	// drive is whether the drive's own cache is on; the kernel's view of it is an
 	// attribute.
 	drive bool
+	// override is whether "temporary" has set the view, which the kernel does not change by itself then.
+	override bool
 }
 
 var _ tunable.Files = (*Kernel)(nil)
@@ -48,7 +54,7 @@ func New() *Kernel {
 
 // Host of the machine.
 func (k *Kernel) Host() tunable.Host {
-	return tunable.Host{Files: k, Run: k.run}
+	return tunable.Host{Files: k, Run: k.run, Wait: k.wait}
 }
 
 // Paths of the simulated settings.
@@ -64,6 +70,7 @@ const (
 
 func (k *Kernel) boot() {
 	k.boots++
+	k.now, k.rescans = 0, nil
 	k.node = map[string]string{
 		vm + "dirty_background_ratio": "10", vm + "dirty_background_bytes": "0",
 		vm + "dirty_ratio": "20", vm + "dirty_bytes": "0",
@@ -95,7 +102,8 @@ func (k *Kernel) Loop(name, number, backing string) {
 func (k *Kernel) start(d *disk) {
 	k.diskSeq++
 	k.objects++
-	d.object = k.objects
+	d.object, d.override = k.objects, false
+	k.rescans = slices.DeleteFunc(k.rescans, func(r rescan) bool { return r.disk == d })
 	d.seq = strconv.Itoa(k.diskSeq)
 	d.attributes = map[string]string{
 		"queue/scheduler": "none", "queue/nr_requests": "128", "queue/read_ahead_kb": "2560", "queue/write_cache": "write back",

@@ -25,6 +25,9 @@ func (k *Kernel) WriteFile(name string, data []byte) error {
 	if _, ok := d.attributes[attribute]; !ok {
 		return missing(name)
 	}
+	if attribute == cacheType {
+		return k.cache(d, name, value)
+	}
 	return d.write(name, attribute, value)
 }
 
@@ -83,8 +86,6 @@ func (d *disk) write(name, attribute, value string) error {
 		d.attributes[attribute] = value
 		d.limits()
 		return nil
-	case "device/scsi_disk/0:0:0:0/cache_type":
-		return d.cache(name, value)
 	}
 	if !isNumber {
 		return invalid(name)
@@ -149,18 +150,3 @@ func (d *disk) ofScheduler() (names []string) {
 	}
 	return names
 }
-
-func (d *disk) cache(name, value string) error {
-	view, only := strings.CutPrefix(value, "temporary ")
-	if view != "write back" && view != "write through" && view != "none" {
-		return invalid(name)
-	}
-	if !only {
-		d.drive = view == "write back"
-	}
-	d.setView(view)
-	return nil
-}
-
-// DriveCache reports whether the drive's own cache is on.
-func (k *Kernel) DriveCache(name string) bool { return k.disks[name].drive }

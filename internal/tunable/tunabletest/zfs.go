@@ -78,13 +78,15 @@ func (k *Kernel) property(name, property string) (value, source string) {
 	return defaults[property], "default"
 }
 
-// run simulates zfs and zpool, as far as package tunable calls them. hdparm and
-// nvme are not installed on this machine.
+// run simulates zfs and zpool, as far as package tunable calls them, and hdparm where it is installed. nvme is
+// not.
 func (k *Kernel) run(_ context.Context, argv []string) (string, error) {
 	line := strings.Join(argv, " ")
 	last := argv[len(argv)-1]
 	d := k.zfs[last]
 	switch {
+	case argv[0] == "hdparm" && k.hdparm && len(argv) == 3:
+		return k.runHdparm(argv[1], last)
 	case strings.HasPrefix(line, "zpool get -H -p -o value guid "):
 		return PoolGUID + "\n", nil
 	case line == "zpool get -H -p -o name,value guid":
