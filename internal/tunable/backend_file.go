@@ -63,6 +63,16 @@ func (a attribute) write(_ context.Context, h Host, k Knob, s State) error {
 	return h.write(a.path(k), s.Value)
 }
 
+// depth is how many commands a SCSI disk gets at a time. The kernel lowers it whenever the disk says that its
+// queue is full, and raises it step by step up to what was written.
+type depth struct{ attribute }
+
+func (depth) drifted(present, wanted State) bool {
+	n, err := strconv.ParseUint(present.Value, 10, 32)
+	most, wrong := strconv.ParseUint(wanted.Value, 10, 32)
+	return err == nil && wrong == nil && 1 <= n && n <= most
+}
+
 // parseBracketed returns the current choice in "[none] mq-deadline kyber".
 // Disks without a choice show a bare "none".
 func parseBracketed(text string) (string, error) {

@@ -71,7 +71,8 @@ func blockTunables() []Tunable {
 		{
 			Name: "block.device.queue_depth", Scope: Device, Survives: Never, Where: "/sys/block/X/device/queue_depth",
 			About:  "How many commands a SCSI, SAS or SATA disk gets at a time.",
-			values: number(1, 4096), backend: attribute{name: "device/queue_depth"},
+			values: number(1, 4096), backend: depth{attribute{name: "device/queue_depth"}},
+			Restoring: "The kernel lowers it by itself when the disk's queue is full, and raises it again. So any value up to the benchmark's counts as the benchmark's.",
 		},
 	}
 	for i := range out {

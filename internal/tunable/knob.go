@@ -140,6 +140,15 @@ func (k Knob) Residue(present, old, wanted State) bool {
 	return err == nil && ok && leaves.residue(present, old, wanted)
 }
 
+// Drifted reports whether the kernel itself may have made present of wanted since.
+func (k Knob) Drifted(present, wanted State) bool {
+	back, err := k.backend()
+	drifts, ok := back.(interface {
+		drifted(present, wanted State) bool
+	})
+	return err == nil && ok && drifts.drifted(present, wanted)
+}
+
 // Survives reports whether the knob keeps its value over a reboot.
 func (k Knob) Survives() Survival {
 	if t, ok := recorded(k.Tunable); ok {

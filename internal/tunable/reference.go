@@ -35,8 +35,9 @@ run it any number of times. No benchmark with tunables starts on a node whose jo
 
 - **Somebody else's change** is never overwritten. A setting that has neither its old value nor the
   benchmark's keeps its value and stays in the journal until a person has looked at it and runs
-  ` + "`storagebench restore --forget`" + `. One gap remains: a change that somebody makes between the write of
-  a value and the record of its effect looks like the kernel's own.
+  ` + "`storagebench restore --forget`" + `. Two gaps remain: a change that somebody makes between the write of
+  a value and the record of its effect looks like the kernel's own, and so does a lower
+  ` + "`block.device.queue_depth`" + `.
 - **After a reboot** a setting that the kernel forgets has its boot value again, and keeps it. A
   setting that survives a reboot is restored; none is set on a node whose journal is in memory (tmpfs),
   which a power cut would take along.

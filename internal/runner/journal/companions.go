@@ -33,8 +33,8 @@ func (r *restoration) aim(ctx context.Context) {
 		if c.Seen == nil {
 			foreign = !r.knob.Resets(k)
 		}
-		if derived {
-			foreign = false // what goes with our value may not go with the old one
+		if derived || k.Drifted(present, c.latest()) {
+			foreign = false // it says what the kernel made of our value
 		}
 		if r.right() && r.knob.Resets(k) {
 			foreign = false // whoever set the knob itself back had the kernel reset what goes with it
@@ -63,7 +63,7 @@ func (r *restoration) wrongCompanion(ctx context.Context) error {
 			continue // somebody else's scheduler does not have it
 		} else if err != nil {
 			return err
-		} else if !k.Same(s, *c.Target) {
+		} else if !c.right(k, s) {
 			return fmt.Errorf("%s is %s instead of %s", k, s, c.Target)
 		}
 	}
@@ -85,7 +85,7 @@ func (r *restoration) restoreCompanions(ctx context.Context) error {
 			if absent(err) && k.OfScheduler() {
 				continue
 			}
-			if err == nil && !k.Same(s, *c.Target) {
+			if err == nil && !c.right(k, s) {
 				r.touched = true
 				err = r.journal.host.Write(ctx, k, *c.Target)
 			}

@@ -71,3 +71,16 @@ func (c Companion) knob(k tunable.Knob) tunable.Knob {
 	k.Tunable = c.Tunable
 	return k
 }
+
+// latest returns the state that was last recorded.
+func (c Companion) latest() tunable.State {
+	if c.Seen != nil {
+		return *c.Seen
+	}
+	return c.Old
+}
+
+// right reports whether the companion has its target state, or what the kernel by itself has made of that.
+func (c Companion) right(k tunable.Knob, present tunable.State) bool {
+	return k.Same(present, *c.Target) || k.Drifted(present, *c.Target)
+}

@@ -180,7 +180,8 @@ func (r *restoration) right() bool {
 func (r *restoration) ours() bool {
 	e := r.entry
 	return r.knob.Same(r.present, e.New) || r.knob.Residue(r.present, e.Old, e.New) || e.Seen != nil && r.knob.Same(r.present, *e.Seen) ||
-		e.Stage == Restoring && r.present.Value == e.Old.Value
+		r.knob.Drifted(r.present, e.New) ||
+		e.Stage == Restoring && (r.present.Value == e.Old.Value || r.knob.Drifted(r.present, e.Old))
 }
 
 // foreign marks the entry and leaves the knob as somebody else set it.

@@ -349,6 +349,42 @@ func TestWhatTheKernelMakesOfAnOldValueIsNotSomebodyElses(t *testing.T) {
 	}
 }
 
+// The kernel lowers and raises it: nobody else has changed it.
+func TestAQueueDepthThatTheKernelHasLoweredIsPutBack(t *testing.T) {
+	const depth = "/sys/block/sda/device/queue_depth"
+	for present, outcome := range map[string]Outcome{"41": Restored, "48": Restored, "1": Restored, "32": Unchanged, "49": Foreign} {
+		kernel, disk := machine(), &memory{}
+		j := journalOf(t, kernel.Host(), disk, "")
+		apply(t, j, kernel, "sda", "block.device.queue_depth=48")
+		kernel.QueueFull("sda", present)
+		if report := j.Restore(t.Context()); report.Count(outcome) != 1 {
+			t.Errorf("%s: %v", present, report.Items)
+		}
+		is(t, kernel, depth, map[bool]string{true: "49", false: "32"}[outcome == Foreign])
+	}
+	// Also what the kernel has made of the old value when it was written back.
+	kernel, disk := machine(), &memory{}
+	j := journalOf(t, kernel.Host(), disk, AfterRestore)
+	apply(t, j, kernel, "sda", "block.device.queue_depth=8")
+	dies(t, func() { j.Restore(t.Context()) })
+	kernel.QueueFull("sda", "31")
+	putBackBy(t, journalOf(t, kernel.Host(), disk, ""), disk)
+	is(t, kernel, depth, "32")
+	// And beside another setting, with which it is recorded, it stays as the kernel has it.
+	j = journalOf(t, kernel.Host(), disk, "")
+	apply(t, j, kernel, "sda", "block.queue.nomerges=2")
+	kernel.QueueFull("sda", "30")
+	kernel.Refuse = func(name string) error {
+		if name == depth {
+			t.Error("it was written")
+		}
+		return nil
+	}
+	if report := j.Restore(t.Context()); !report.Complete() || strings.Contains(report.Items[0].Message, "somebody else") {
+		t.Errorf("got %v", report.Items)
+	}
+}
+
 // Found by the test of properties: it was left Failed, for ever.
 func TestAnOldValueThatOnlyOurSchedulerTookIsNotWaitedFor(t *testing.T) {
 	for _, ours := range []string{"128", "100"} { // what no scheduler has by itself, and what it has not

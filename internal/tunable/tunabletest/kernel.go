@@ -140,6 +140,11 @@ func (k *Kernel) Shallow(name, requests string) {
 	k.disks[name].attributes["queue/nr_requests"] = requests
 }
 
+// QueueFull lowers a SCSI disk's queue_depth, as the kernel does when the disk says that its queue is full.
+func (k *Kernel) QueueFull(name, depth string) {
+	k.disks[name].attributes["device/queue_depth"] = depth
+}
+
 // Detach removes a disk.
 func (k *Kernel) Detach(name string) { delete(k.disks, name) }
 
