@@ -63,6 +63,20 @@ func (a attribute) write(_ context.Context, h Host, k Knob, s State) error {
 	return h.write(a.path(k), s.Value)
 }
 
+// scheduled is an attribute that the kernel shows always, but takes only while the disk has a scheduler.
+type scheduled struct{ attribute }
+
+func (a scheduled) read(ctx context.Context, h Host, k Knob) (State, error) {
+	text, err := h.read("/sys/block/" + k.Device.Name + "/queue/scheduler")
+	if err != nil {
+		return State{}, err
+	}
+	if choice, err := parseBracketed(text); err != nil || choice == "none" {
+		return State{}, fmt.Errorf("%w: the disk has no scheduler", ErrAbsent)
+	}
+	return a.attribute.read(ctx, h, k)
+}
+
 // depth is how many commands a SCSI disk gets at a time. The kernel lowers it whenever the disk says that its
 // queue is full, and raises it step by step up to what was written.
 type depth struct{ attribute }

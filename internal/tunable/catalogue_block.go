@@ -91,21 +91,29 @@ const (
 	requests  = "block.queue.nr_requests"
 	// leastRequests is the kernel's BLKDEV_MIN_RQ. A disk that takes fewer at a time has fewer from the start.
 	leastRequests = 4
-	// iosched precedes the names of settings that a scheduler has of its own, such as read_expire of
+	// asyncDepth and what iosched precedes are settings that only a scheduler has, such as read_expire of
 	// mq-deadline. They cannot be set by a benchmark, but a change of the scheduler, or of the number of
-	// requests, loses what somebody else has set.
-	iosched = "block.iosched."
+	// requests, loses what somebody else has set. New kernels have async_depth with the queue, earlier
+	// ones with the scheduler.
+	asyncDepth = "block.queue.async_depth"
+	iosched    = "block.iosched."
 )
 
 var ioschedPattern = regexp.MustCompile(`^[a-z0-9_]{1,64}$`)
 
-// ofScheduler returns the setting of a scheduler's own with this name.
-func ofScheduler(name string) (Tunable, bool) {
+// recordedOnly returns a setting that a journal may contain, but no spec.
+func recordedOnly(name string) (Tunable, bool) {
+	t := Tunable{Name: name, Scope: Device, Survives: Never}
+	if name == asyncDepth {
+		t.backend = scheduled{attribute{name: "queue/async_depth"}}
+		return t, true
+	}
 	file, ok := strings.CutPrefix(name, iosched)
 	if !ok || !ioschedPattern.MatchString(file) {
 		return Tunable{}, false
 	}
-	return Tunable{Name: name, Scope: Device, Survives: Never, backend: attribute{name: "queue/iosched/" + file}}, true
+	t.backend = attribute{name: "queue/iosched/" + file}
+	return t, true
 }
 
 // recorded finds whatever a journal may contain.
@@ -113,7 +121,7 @@ func recorded(name string) (Tunable, bool) {
 	if t, ok := catalogue().byName[name]; ok {
 		return t, true
 	}
-	return ofScheduler(name)
+	return recordedOnly(name)
 }
 
 // vmTunables returns sysctls of the page cache.

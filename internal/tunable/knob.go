@@ -107,7 +107,7 @@ func (k Knob) Resets(other Knob) bool {
 	case scheduler:
 		return slices.Contains(resets[scheduler], other.Tunable) || other.OfScheduler()
 	case requests:
-		return other.Tunable == iosched+"async_depth"
+		return other.Tunable == asyncDepth || other.Tunable == iosched+"async_depth"
 	default:
 		return slices.Contains(resets[k.Tunable], other.Tunable)
 	}
@@ -118,7 +118,9 @@ func (k Knob) Derives(other Knob) bool { return slices.Contains(derived[k.Tunabl
 
 // OfScheduler reports whether the knob is a setting of a disk's present scheduler, which is there only
 // as long as that is.
-func (k Knob) OfScheduler() bool { return strings.HasPrefix(k.Tunable, iosched) }
+func (k Knob) OfScheduler() bool {
+	return k.Tunable == asyncDepth || strings.HasPrefix(k.Tunable, iosched)
+}
 
 // Late reports whether a write of the knob can take effect after the program that makes it has been
 // killed, or has been given up: zfs waits in the kernel for its pool.
@@ -170,6 +172,8 @@ func (h Host) Companions(k Knob) []Knob {
 			out = append(out, Knob{Tunable: t.Name, Device: k.Device})
 		}
 	}
+	// After nr_requests, which rescales it.
+	out = append(out, Knob{Tunable: asyncDepth, Device: k.Device})
 	names, _ := h.files().ReadDir("/sys/block/" + k.Device.Name + "/queue/iosched") // without a scheduler there are none
 	for _, name := range names {
 		if _, ok := recorded(iosched + name); ok {

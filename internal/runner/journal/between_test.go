@@ -205,6 +205,47 @@ func TestWhatASchedulerHasOfItsOwnIsPutBack(t *testing.T) {
 	}
 }
 
+// New kernels have async_depth with the queue: it is rescaled with the number of requests, and begins anew with each
+// scheduler. Without one the kernel shows it, and refuses to set it.
+func TestTheAsyncDepthOfAQueueIsPutBack(t *testing.T) {
+	const depth = queue + "async_depth"
+	for _, c := range []struct{ before, setting string }{
+		{"mq-deadline", "block.queue.nr_requests=7"},
+		{"mq-deadline", "block.queue.scheduler=none"},
+		{"mq-deadline", "block.queue.scheduler=bfq"},
+		{"none", "block.queue.scheduler=mq-deadline"},
+		{"none", "block.queue.nr_requests=7"},
+	} {
+		kernel, disk := machine(), &memory{}
+		kernel.MoveAsyncDepth("sda")
+		want := "128"
+		if c.before != "none" {
+			want = "101"
+			kernel.Set(queue+"scheduler", c.before)
+			kernel.Set(depth, want)
+		}
+		j := journalOf(t, kernel.Host(), disk, "")
+		apply(t, j, kernel, "sda", c.setting)
+		if kernel.Get(depth) == want {
+			t.Errorf("%v: the kernel has not changed it", c)
+		}
+		putBackBy(t, j, disk)
+		is(t, kernel, depth, want)
+	}
+	kernel, disk := machine(), &memory{}
+	kernel.MoveAsyncDepth("sda")
+	kernel.Set(queue+"scheduler", "mq-deadline")
+	kernel.Set(queue+"nr_requests", "100")
+	j := journalOf(t, kernel.Host(), disk, "")
+	apply(t, j, kernel, "sda", "block.queue.nr_requests=7")
+	kernel.Set(queue+"scheduler", "none") // by a rule of udev
+	kernel.Set(queue+"nr_requests", "7")
+	putBackBy(t, j, disk)
+	if _, err := tunable.Find("block.queue.async_depth"); err == nil {
+		t.Error("a benchmark can set it")
+	}
+}
+
 // Its parameter may hold what ZFS has ignored.
 func TestTheTextOfALimitOfTheARCIsPutBack(t *testing.T) {
 	const parameter = "/sys/module/zfs/parameters/zfs_arc_max"

@@ -96,9 +96,7 @@ func (d *disk) write(name, attribute, value string) error {
 			return invalid(name)
 		}
 		n = max(n, 4)
-		if _, ok := d.attributes[asyncDepth]; ok {
-			d.attributes[asyncDepth] = strconv.Itoa(n * 3 / 4)
-		}
+		d.rescale(n)
 	case "queue/max_sectors_kb":
 		if n < 4 {
 			return invalid(name)
@@ -107,6 +105,11 @@ func (d *disk) write(name, attribute, value string) error {
 		defer d.limits()
 	case "queue/read_ahead_kb":
 		n = n / 4 * 4
+	case queueAsyncDepth:
+		if n < 1 || d.attributes["queue/scheduler"] == "none" {
+			return invalid(name)
+		}
+		n = int(min(uint64(n), number(d.attributes["queue/nr_requests"])))
 	case "device/queue_depth":
 		if n < 1 || n > 64 {
 			return invalid(name)
@@ -130,16 +133,39 @@ func (d *disk) schedule(name, value string) error {
 	for _, name := range d.ofScheduler() {
 		delete(d.attributes, iosched+name)
 	}
+	_, moved := d.attributes[queueAsyncDepth]
+	if moved {
+		d.attributes[queueAsyncDepth] = d.attributes["queue/nr_requests"]
+	}
 	if value == "mq-deadline" {
-		d.attributes[asyncDepth], d.attributes[iosched+"read_expire"] = "192", "500"
+		d.attributes[map[bool]string{true: queueAsyncDepth, false: asyncDepth}[moved]] = "192"
+		d.attributes[iosched+"read_expire"] = "500"
 	}
 	return nil
 }
 
+// rescale changes what depends on the number of requests.
+func (d *disk) rescale(requests int) {
+	if _, ok := d.attributes[asyncDepth]; ok {
+		d.attributes[asyncDepth] = strconv.Itoa(requests * 3 / 4)
+	}
+	if depth, ok := d.attributes[queueAsyncDepth]; ok {
+		scaled := number(depth) * uint64(requests) / number(d.attributes["queue/nr_requests"]) //nolint:gosec // not negative
+		d.attributes[queueAsyncDepth] = strconv.FormatUint(max(scaled, 1), 10)
+	}
+}
+
+// MoveAsyncDepth gives a disk without a scheduler its async_depth where new kernels have it: with the queue.
+func (k *Kernel) MoveAsyncDepth(name string) {
+	d := k.disks[name]
+	d.attributes[queueAsyncDepth] = d.attributes["queue/nr_requests"]
+}
+
 // What a scheduler has of its own: it begins with the scheduler and ends with it.
 const (
-	iosched    = "queue/iosched/"
-	asyncDepth = iosched + "async_depth"
+	iosched         = "queue/iosched/"
+	asyncDepth      = iosched + "async_depth"
+	queueAsyncDepth = "queue/async_depth"
 )
 
 func (d *disk) ofScheduler() (names []string) {
