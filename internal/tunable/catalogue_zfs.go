@@ -77,7 +77,7 @@ func datasetTunables() []Tunable {
 		property("secondarycache", oneOf("all", "metadata", "none"), "What of the dataset cache devices (L2ARC) cache."),
 		property("prefetch", oneOf("all", "metadata", "none"), "What ZFS reads ahead. Needs ZFS 2.2.3."),
 		property("recordsize", power(512, 16<<20), "The largest block of a file."+newData),
-		property("compression", oneOf(compression...), "How ZFS compresses blocks."+newData),
+		property("compression", renamed(oneOf(compression...), map[string]string{"gzip-6": "gzip"}), "How ZFS compresses blocks."+newData),
 		property("atime", oneOf("on", "off"), "Whether reading a file updates its access time."),
 		property("direct", oneOf("standard", "always", "disabled"), "When I/O bypasses the ARC: on request (standard), always, or never (disabled). Needs ZFS 2.3."),
 	}

@@ -31,6 +31,20 @@ func oneOf(words ...string) values {
 	}
 }
 
+// renamed accepts what v does, and returns the system's own name for some words, under which they are read back.
+func renamed(v values, names map[string]string) values {
+	return values{
+		about: v.about,
+		parse: func(s string) (string, error) {
+			out, err := v.parse(s)
+			if name, ok := names[out]; ok {
+				out = name
+			}
+			return out, err
+		},
+	}
+}
+
 // flag accepts 0 and 1, and also the booleans that people write and that YAML
 // makes of on and off.
 func flag() values { return oneOf("0", "1") }

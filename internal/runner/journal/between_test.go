@@ -156,6 +156,35 @@ func TestADatasetWhoseParentHasAnotherNameIsPutBack(t *testing.T) {
 	}
 }
 
+// ZFS has one name for both.
+func TestALevelThatIsTheDefaultIsReadBack(t *testing.T) {
+	for _, dies := range []bool{false, true} {
+		kernel, disk := machine(), &memory{}
+		assignments := plan(t, kernel, "", "zfs.dataset.compression=gzip-6")
+		at := 0
+		if dies {
+			at = 3
+		}
+		next, step := killedAt(t, kernel, disk, at, func(j *Journal) {
+			if _, err := j.Apply(t.Context(), owner, assignments); err != nil {
+				t.Error(err)
+			}
+		})
+		if next == nil {
+			next = journalOf(t, kernel.Host(), disk, "")
+		} else if step != AfterWrite {
+			t.Errorf("killed at %s", step)
+		}
+		if got := kernel.ZFS("get", "-H", "-p", "-o", "value,source", "compression", "tank/bench"); got != "gzip\tlocal" {
+			t.Errorf("it is %q", got)
+		}
+		putBackBy(t, next, disk)
+		if got := kernel.ZFS("get", "-H", "-p", "-o", "value,source", "compression", "tank/bench"); got != "on\tdefault" {
+			t.Errorf("it is %q again", got)
+		}
+	}
+}
+
 // Killed before it could be recorded what the kernel had made of a write.
 func TestWhatAWriteThatWasNotRecordedHasResetIsPutBack(t *testing.T) {
 	for _, setBack := range []bool{false, true} {

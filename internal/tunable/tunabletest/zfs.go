@@ -122,6 +122,9 @@ func (k *Kernel) run(_ context.Context, argv []string) (string, error) {
 				return "", err
 			}
 		}
+		if name == "compression" && value == "gzip-6" {
+			value = "gzip" // as zfs reads it
+		}
 		d.local[name] = value
 		return "", nil
 	case argv[1] == "inherit":
