@@ -20,11 +20,13 @@ func driveTunables() []Tunable {
 	return []Tunable{
 		{
 			Name: "scsi.disk.cache_type", Scope: Device, Survives: Maybe, Where: "/sys/block/X/device/scsi_disk/*/cache_type",
-			About:     "The write cache of a SCSI, SAS or SATA disk. Plain values change the disk (MODE SELECT); \"temporary\" values change only the kernel's view of it, and so whether the kernel sends flushes.",
-			Restoring: "A \"temporary\" value is undone with a \"temporary\" value. " + restoring + flushes,
-			values:    oneOf("write back", "write through", "none", "temporary write back", "temporary write through", "temporary none"),
-			risks:     []risk{{[]string{"temporary write through", "temporary none"}, DataLoss, keptDirty}},
-			backend:   scsiCache{},
+			About: "The write cache of a SCSI, SAS or SATA disk. Plain values change the disk (MODE SELECT); \"temporary\" values change only the kernel's view of it, and so whether the kernel sends flushes.",
+			Restoring: "A \"temporary\" value is undone with a \"temporary\" value. Then the kernel keeps its view until the disk is attached anew, the node boots, " +
+				"or a plain value is written: if somebody switches the drive's cache in another way before that (hdparm, sdparm), the kernel does not notice, and may send no flushes to a cache that is on. " +
+				restoring + flushes,
+			values:  oneOf("write back", "write through", "none", "temporary write back", "temporary write through", "temporary none"),
+			risks:   []risk{{[]string{"temporary write through", "temporary none"}, DataLoss, keptDirty}},
+			backend: scsiCache{},
 		},
 		{
 			Name: "ata.write_cache", Scope: Device, Survives: Maybe, Where: "hdparm -W /dev/X",
@@ -79,8 +81,12 @@ func blockTunables() []Tunable {
 		if out[i].Name != "block.device.queue_depth" {
 			out[i].Restoring = "The kernel resets other settings of the queue, and of its scheduler, when this one is written; they are restored with it."
 		}
-		if out[i].Name == requests {
+		switch out[i].Name {
+		case requests:
 			out[i].Restoring += " A disk that has fewer than 4, which the kernel would not take back, is refused."
+		case "block.queue.wbt_lat_usec":
+			out[i].Restoring += " Any write, also that of the old value, makes the kernel's automatic choice a manual one until the next boot: " +
+				"bfq, for example, no longer switches the throttling off."
 		}
 	}
 	return out
