@@ -27,6 +27,9 @@ const (
 	HotShare = 0.9
 )
 
+// PreReadBytes is what the workload read before it was measured, at most.
+const PreReadBytes = "read.before.bytes"
+
 // MaxEngineResult bounds an EngineResult in bytes. It is more than a trial's document may
 // have, as the runner leaves out what is too much of it.
 const MaxEngineResult = 4 * MaxTrial

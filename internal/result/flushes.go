@@ -3,11 +3,11 @@ package result
 // FlushesMetric is how many flushes of the disks a durable operation took.
 const FlushesMetric = "flushes.per.operation"
 
-// SetFlushes sets the metric, if flushes were counted and something was made durable. Copies are
-// how many disks get the same flush, as those of a mirror do, which counts once.
-func (m *Measurement) SetFlushes(copies int) {
-	flushes, ok := m.Metrics["device.flush.count"]
-	if n := m.durable(); ok && n > 0 {
+// SetFlushes sets the metric, if flushes were counted in a part of the trial that has a share of what the workload did,
+// and something was made durable. Copies are how many disks get the same flush, as those of a mirror do, which counts once.
+func (m *Measurement) SetFlushes(copies int, part Metrics, share float64) {
+	flushes, ok := part["device.flush.count"]
+	if n := m.durable() * share; ok && n > 0 {
 		m.Metrics.Set(FlushesMetric, Ratio, flushes.Value/float64(max(1, copies))/n)
 	}
 }

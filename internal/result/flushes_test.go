@@ -21,9 +21,21 @@ func TestFlushesAreCountedForEachOperationAndThoseOfAMirrorOnce(t *testing.T) {
 		for metric, v := range c.metrics {
 			m.Metrics.Set(metric, Count, v)
 		}
-		m.SetFlushes(Copies(c.layers))
+		m.SetFlushes(Copies(c.layers), m.Metrics, 1)
 		if got, ok := m.Metrics[FlushesMetric]; ok != (c.want >= 0) || ok && got.Value != c.want {
 			t.Errorf("%s: %+v, %v", name, got, ok)
 		}
+	}
+}
+
+// What came before the measured part flushed for nobody.
+func TestFlushesOfAPartAreThoseOfItsOperations(t *testing.T) {
+	m := Measurement{Metrics: Metrics{}}
+	m.Metrics.Set("sync.ios", Count, 100)
+	m.Metrics.Set("device.flush.count", Count, 250)
+	part := Metrics{}
+	part.Set("device.flush.count", Count, 90)
+	if m.SetFlushes(1, part, 0.9); m.Metrics[FlushesMetric].Value != 1 {
+		t.Errorf("%+v", m.Metrics[FlushesMetric])
 	}
 }

@@ -78,11 +78,7 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 	if m != nil {
 		d.Measurement = *m
 		more.samples = seen.encode(d)
-		d.SetFlushes(w.targetOf(d.Layers).Copies())
-		facts := verdict.Of(d, w.summary.Environment)
-		facts.Samples, facts.Earlier = seen.table(d.Rates), w.measuredBefore(t)
-		facts.Precondition = w.preconditions[t.Workload]
-		d.Verdicts = verdict.Judge(facts)
+		w.judge(d, seen)
 	}
 	d.Seconds = w.Clock.Now().Sub(began).Seconds()
 	if d.Precondition != nil {
@@ -100,6 +96,22 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 	more.raw, err = compress(d.RawOutput)
 	d.RawOutput = nil
 	return d, more, err
+}
+
+// judge adds the verdicts to a trial's document, and what of the disks is compared with what the workload did.
+func (w *worker) judge(d *result.Trial, seen *observed) {
+	facts := verdict.Of(d, w.summary.Environment)
+	facts.Samples, facts.Earlier = seen.table(d.Rates), w.measuredBefore(d.Trial)
+	facts.Precondition = w.preconditions[d.Trial.Workload]
+	d.Verdicts = verdict.Judge(facts)
+	const depth = "device.queue.depth"
+	part, share, _ := facts.MeasuredPart()
+	d.SetFlushes(w.targetOf(d.Layers).Copies(), part, share)
+	if m, ok := part[depth]; ok {
+		d.Metrics[depth] = m
+	} else {
+		delete(d.Metrics, depth)
+	}
 }
 
 // measuredBefore returns what the trials before t of the same workload and variant measured. The probes

@@ -136,7 +136,7 @@ func betweenTrials(f *Facts) []result.Verdict {
 	if !f.counted() || f.reduces() || !f.plainFilesystem() || !f.prepared() {
 		return nil
 	}
-	this := f.Measurement.Metrics
+	this := f.whole // as the earlier ones are
 	for _, earlier := range f.Earlier {
 		for _, c := range []struct {
 			more, less result.Metrics

@@ -37,12 +37,9 @@ func (f *Facts) depth() float64 {
 	return total
 }
 
-// early is I/O before the time that the tool counts.
-var early = regexp.MustCompile(`(?m)^(?:ramp_time|startdelay)=`)
-
 // busySeconds is for how long the disks had the workload's I/O. They are counted from the tool's start
-// to its end, of which a short trial is only a part. A tool that does I/O before it counts leaves no
-// way to tell that part.
+// to its end, of which a short trial is only a part. An engine that does I/O before it counts leaves no
+// way to tell that part; MeasuredPart tells it of fio.
 func (f *Facts) busySeconds() float64 {
 	counted, ran := f.value("device.seconds"), 0.0
 	for _, op := range f.operations() {
@@ -50,7 +47,7 @@ func (f *Facts) busySeconds() float64 {
 			ran = max(ran, f.value(op+".bytes")/rate)
 		}
 	}
-	if ran <= 0 || ran >= counted || early.MatchString(f.Measurement.Input) || f.has("phase.create.duration") {
+	if ran <= 0 || ran >= counted || startDelay.MatchString(f.Measurement.Input) || f.has("phase.create.duration") {
 		return counted
 	}
 	return ran

@@ -299,6 +299,12 @@ func noDeviceEvidence(f *Facts) []result.Verdict {
 	if _, ok := result.InMemory(f.Target.Layers); ok || f.counted() || f.has("zfs.arc.hits") {
 		return nil
 	}
+	if f.mixed {
+		return []result.Verdict{{
+			Name: NoDeviceEvidence, Effect: result.Qualifies, Settle: "Measure each job in a workload of its own, for some seconds or more, without unlink and pre_read.",
+			Sentence: "Nothing shows whether the data came from a disk or from memory: the tool used the disks before the part that it measured, too, and nobody can tell how much.",
+		}}
+	}
 	why, settle := f.Target.DeviceNote, "Measure on the machine that has the disks, or where the kernel counts their I/O."
 	if names := f.uncounted(); len(names) > 0 {
 		why = "the kernel does not count the I/O of " + strings.Join(names, ", ")

@@ -53,8 +53,8 @@ func (f *Facts) activities(maybe bool) string {
 
 // busyBefore: the disks were busy before the trial began.
 func (f *Facts) busyBefore() []result.Verdict {
-	duration := f.value("device.seconds")
-	moved := f.value("device.read.bytes") + f.value("device.write.bytes")
+	duration := f.inAll("device.seconds")
+	moved := f.inAll("device.read.bytes") + f.inAll("device.write.bytes")
 	if duration <= 0 || moved <= 0 {
 		return nil
 	}

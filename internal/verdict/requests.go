@@ -12,8 +12,8 @@ import (
 // file systems of which noisyNeighbour cannot tell what is their own. Requests of the kernel's
 // threads may be anybody's and do not count.
 func foreignRequests(f *Facts) []result.Verdict {
-	share, duration := min(1, f.value("device.foreign.share")), f.value("device.seconds")
-	foreign := share * (f.value("device.read.bytes") + f.value("device.write.bytes"))
+	share, duration := min(1, f.value("device.foreign.share")), f.inAll("device.seconds")
+	foreign := share * (f.inAll("device.read.bytes") + f.inAll("device.write.bytes"))
 	if share <= 0.05 || duration <= 0 || foreign < faint*duration {
 		return nil
 	}

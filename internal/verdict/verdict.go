@@ -72,6 +72,11 @@ type Facts struct {
 	// Activities of the kernel on the layers.
 	Activities []result.Activity
 	Memory     result.Memory
+
+	// whole are the metrics of all of the trial, where those of the measurement are of the part that was measured, and
+	// mixed reports that the disks' counters hold more than that part, and nobody can tell how much.
+	whole result.Metrics
+	mixed bool
 }
 
 // Of returns the facts of a trial.
@@ -117,6 +122,10 @@ var chain = []check{
 // Judge returns the verdicts on a trial, those that invalidate first. There is at most one of a
 // name for each operation.
 func Judge(f Facts) []result.Verdict {
+	f.whole = f.Measurement.Metrics
+	var known bool
+	f.Measurement.Metrics, _, known = f.MeasuredPart()
+	f.mixed = !known
 	var out []result.Verdict
 	add := func(found []result.Verdict) {
 		for _, v := range found {
@@ -152,8 +161,17 @@ func rank(e result.Effect) int {
 }
 
 // value returns a metric, or 0 if it was not measured, or is no number that anything measures.
-func (f *Facts) value(name string) float64 {
-	v := f.Measurement.Metrics[name].Value
+func (f *Facts) value(name string) float64 { return sane(f.Measurement.Metrics[name].Value) }
+
+// inAll is value, of all of the trial and not only of the part that was measured.
+func (f *Facts) inAll(name string) float64 {
+	if f.whole == nil {
+		return f.value(name)
+	}
+	return sane(f.whole[name].Value)
+}
+
+func sane(v float64) float64 {
 	if math.IsNaN(v) || v < 0 || v > 1e300 {
 		return 0
 	}

@@ -44,7 +44,7 @@ func TestTruth(t *testing.T) {
 	if os.Getenv("STORAGEBENCH_TRUTH_AGAIN") != "" {
 		most = 1
 	}
-	for _, k := range slices.Concat(asked, layered, changed, programs, linked) {
+	for _, k := range slices.Concat(asked, before, layered, changed, programs, linked) {
 		t.Run(strings.NewReplacer(" ", "-", "/", "").Replace(k.name), func(t *testing.T) {
 			for round := range rounds {
 				t.Run(fmt.Sprint("lie-", round), func(t *testing.T) { k.judgeLie(t, most) })

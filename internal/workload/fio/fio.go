@@ -135,6 +135,7 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 	m.Rates = readRates(env, interval)
 	if m.Metrics != nil {
 		setHot(jobs, env.Target.Mode, m.Metrics)
+		setPreRead(jobs, m.Metrics)
 		m.Metrics.SetSchedule(inv.schedule.Ran, inv.schedule.Waited, inv.schedule.Slices)
 	}
 	if !slices.ContainsFunc(jobs, job.hasSeed) {

@@ -46,6 +46,24 @@ func hotBytes(jobs []job, op string, device bool) (sum float64) {
 	return sum
 }
 
+// setPreRead records how many bytes the jobs read before they are measured, if all of those that do say how many.
+func setPreRead(jobs []job, metrics result.Metrics) {
+	sum := 0.0
+	for _, j := range jobs {
+		if !j.on("pre_read") || !j.reads() {
+			continue
+		}
+		all, known := j.used()
+		if !known {
+			return
+		}
+		sum += float64(j.clones()) * all
+	}
+	if sum > 0 {
+		metrics.Set(result.PreReadBytes, result.Bytes, sum)
+	}
+}
+
 // used is on how many bytes a clone works, if the job says so.
 func (j job) used() (bytes float64, known bool) {
 	if !j.sized() || strings.HasSuffix(j.options["size"], "%") && j.fileSize() == 0 {

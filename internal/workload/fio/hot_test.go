@@ -67,3 +67,27 @@ func TestTheJobsHotBytesAreRecorded(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsReadBeforehandIsRecorded(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		mode trial.Mode
+		want float64 // MiB; 0: not recorded
+	}{
+		"one":                {"[a]\nrw=read\nsize=64m\npre_read=1\n", trial.Block, 64},
+		"clones, and others": {"[a]\nrw=read\nsize=64m\npre_read=1\nnumjobs=2\n[b]\nrw=read\nsize=8m\n", trial.Filesystem, 128},
+		"switched off":       {"[a]\nrw=read\nsize=64m\npre_read=0\n", trial.Block, 0},
+		"writes":             {"[a]\nrw=write\nsize=64m\npre_read=1\n", trial.Filesystem, 0},
+		"an unknown size":    {"[a]\nrw=read\npre_read=1\n[b]\nrw=read\nsize=8m\npre_read=1\n", trial.Block, 0},
+	} {
+		jobs, err := resolve(config{JobFile: c.text}, c.mode, "w")
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		metrics := result.Metrics{}
+		setPreRead(jobs, metrics)
+		if got := metrics[result.PreReadBytes].Value / (1 << 20); got != c.want {
+			t.Errorf("%s: %g MiB, want %g", name, got, c.want)
+		}
+	}
+}

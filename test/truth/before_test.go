@@ -1,0 +1,35 @@
+//go:build truth
+
+package truth
+
+import "testing"
+
+// before are lies of what a workload does before the part that it measures. The disks are counted all the time.
+var before = []kind{
+	{
+		name: "a ramp that fills memory", verdict: "FromMemory", operation: "read", invalid: true,
+		lie:  on(fio(randomRead + again + `ramp_time=2\n`)),
+		twin: on(fio(randomRead + direct + `ramp_time=2\n`)),
+	},
+	{
+		name: "a second reader beside files that are laid out in each trial", verdict: "NoisyNeighbour", operation: "read",
+		lie:  layingOut(true),
+		twin: layingOut(false),
+	},
+	{
+		name: "a device that is read into memory first", verdict: "FromMemory", operation: "read", invalid: true,
+		lie:  raw(fio(`rw=read\nbs=64k\nsize=128m\npre_read=1\n`)),
+		twin: raw(fio(`rw=read\nbs=64k\nsize=128m\n`)),
+	},
+}
+
+// layingOut is a world whose files fio writes in each trial before it reads them. Somebody else reads the same disk, or one
+// in memory.
+func layingOut(same bool) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		w := beside(same, reads)(t)
+		w.workload = fio(`rw=randread\nbs=16k\nsize=256m\nruntime=2\nunlink=1\n` + direct)
+		return w
+	}
+}
