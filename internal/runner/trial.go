@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -102,7 +103,7 @@ func (w *worker) trial(ctx context.Context, target *target, tuning *tuning, t tr
 func (w *worker) judge(d *result.Trial, seen *observed) {
 	facts := verdict.Of(d, w.summary.Environment)
 	facts.Samples, facts.Earlier = seen.table(d.Rates), w.measuredBefore(d.Trial)
-	facts.Precondition = w.preconditions[d.Trial.Workload]
+	facts.Precondition, facts.TrimmedBefore = w.preconditions[d.Trial.Workload], trimmedBefore(w.summary.Trials, d.Trial.Workload)
 	d.Verdicts = verdict.Judge(facts)
 	const depth = "device.queue.depth"
 	part, share, _ := facts.MeasuredPart()
@@ -124,6 +125,17 @@ func (w *worker) measuredBefore(t trial.Trial) []result.Metrics {
 		}
 	}
 	return out
+}
+
+// trimmedBefore is what the last trials trimmed, back to one of another workload, which may have written, or to one that did.
+func trimmedBefore(trials []result.TrialSummary, workload string) (bytes float64) {
+	for _, t := range slices.Backward(trials) {
+		if t.Workload != workload || t.Metrics["write.bytes"].Value > 0 {
+			break
+		}
+		bytes += t.Metrics["trim.bytes"].Value
+	}
+	return bytes
 }
 
 // notRestored returns the failure in err's chain that says that the node is still changed, or

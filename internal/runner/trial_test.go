@@ -125,3 +125,22 @@ func TestTheQueueDepthIsOfTheTimeBetweenTheReadings(t *testing.T) {
 		t.Errorf("it is %v, want 8 s of requests in 4 s", got)
 	}
 }
+
+func TestTrimsCountUntilSomebodyMayHaveWritten(t *testing.T) {
+	did := func(workload, metric string) result.TrialSummary {
+		s := result.TrialSummary{Trial: trial.Trial{Workload: workload}, Metrics: result.Metrics{}}
+		s.Metrics.Set(metric, result.Bytes, 10)
+		return s
+	}
+	trims, writes, other := did("w", "trim.bytes"), did("w", "write.bytes"), did("v", "read.bytes")
+	for _, c := range []struct {
+		trials []result.TrialSummary
+		want   float64
+	}{
+		{nil, 0}, {[]result.TrialSummary{trims, trims}, 20}, {[]result.TrialSummary{trims, writes, trims}, 10}, {[]result.TrialSummary{trims, other}, 0},
+	} {
+		if got := trimmedBefore(c.trials, "w"); got != c.want {
+			t.Errorf("%d trials: %g, want %g", len(c.trials), got, c.want)
+		}
+	}
+}

@@ -24,6 +24,7 @@ const (
 	DirectIOFallback    = "DirectIOFallback"
 	WorkingSetTooSmall  = "WorkingSetTooSmall"
 	ThinReads           = "ThinReads"
+	ThinTrims           = "ThinTrims"
 	UnsafeConfiguration = "UnsafeConfiguration"
 	NotSteady           = "NotSteady"
 	SameDevice          = "SameDevice"
@@ -44,7 +45,7 @@ const (
 
 // Names are all of them.
 var Names = []string{
-	FromMemory, CachedBelow, MemoryBacked, DataReduced, ImpossibleUncached, NoDeviceEvidence, DirectIOFallback, WorkingSetTooSmall, ThinReads,
+	FromMemory, CachedBelow, MemoryBacked, DataReduced, ImpossibleUncached, NoDeviceEvidence, DirectIOFallback, WorkingSetTooSmall, ThinReads, ThinTrims,
 	UnsafeConfiguration, NotSteady, SameDevice, BackgroundIO, NoisyNeighbour, Throttled, CPUThrottled, CPUBound, QueueHidesLatency, DepthIgnored, BlockSizeLimited, RunnerDisturbs, ToolErrors, Overloaded, MayIgnoreFlushes, FlushesUnproven,
 }
 
@@ -67,6 +68,8 @@ type Facts struct {
 	After []result.Layer
 	// Earlier are the metrics of earlier trials of the same workload and variant.
 	Earlier []result.Metrics
+	// TrimmedBefore is what earlier trials trimmed of the same target, in bytes, with nothing written since.
+	TrimmedBefore float64
 	// Precondition of the workload in the trial's attempt; nil: there was none.
 	Precondition *result.Precondition
 	// Activities of the kernel on the layers.
@@ -114,7 +117,7 @@ type check func(f *Facts) []result.Verdict
 // chain holds the checks in the order in which their verdicts are reported. A check that names
 // a cause comes before the one that sees only its effect.
 var chain = []check{
-	memoryBacked, cachedBelow, thinReads, dataReduced, fromMemory, unsynced, drained, directIOFallback, impossible, heads, aboveLink, leftInMemory, readBack, unsafe,
+	memoryBacked, cachedBelow, thinReads, thinTrims, dataReduced, fromMemory, unsynced, drained, directIOFallback, impossible, heads, aboveLink, leftInMemory, readBack, unsafe,
 	toolErrors, overloaded, ladder, limitChanged, throttled, cpuThrottled, cpuBound, queueHidesLatency, depthIgnored, blockSizeLimited, smallBlocks, backgroundIO, foreignRequests, noisyNeighbour, comesAndGoes, betweenTrials,
 	notSteady, neverSteady, workingSet, noDeviceEvidence, runnerDisturbs,
 }

@@ -4,7 +4,7 @@ package truth
 
 import "testing"
 
-// before are lies of what a workload does before the part that it measures. The disks are counted all the time.
+// before are lies of what a workload did before the part that it measures. The disks are counted all the time.
 var before = []kind{
 	{
 		name: "a ramp that fills memory", verdict: "FromMemory", operation: "read", invalid: true,
@@ -21,6 +21,21 @@ var before = []kind{
 		lie:  raw(fio(`rw=read\nbs=64k\nsize=128m\npre_read=1\n`)),
 		twin: raw(fio(`rw=read\nbs=64k\nsize=128m\n`)),
 	},
+	{
+		name: "trims of what is trimmed already", verdict: "ThinTrims", operation: "trim",
+		lie:  trimmed(`rw=randtrim\nbs=64k\nsize=64m\nruntime=3\n` + direct),
+		twin: trimmed(`rw=trimwrite\nbs=64k\nsize=64m\nend_fsync=1\n`), // fio ignores direct=1 with it
+	},
+}
+
+// trimmed is a world of two trials on a raw device.
+func trimmed(job string) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		w := raw(fio(job))(t)
+		w.trials = 2
+		return w
+	}
 }
 
 // layingOut is a world whose files fio writes in each trial before it reads them. Somebody else reads the same disk, or one

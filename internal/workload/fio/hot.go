@@ -11,11 +11,11 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// setHot records in how many bytes result.HotShare of the jobs' reads lie, and of their writes: where a
+// setHot records in how many bytes result.HotShare of the jobs' reads lie, and of their writes and trims: where a
 // random_distribution prefers some blocks, and on a device, of which a job may use a part. A target of
 // any size is a small one if a few of its blocks have nearly all.
 func setHot(jobs []job, mode trial.Mode, metrics result.Metrics) {
-	for _, op := range []string{"read", "write"} {
+	for _, op := range operations {
 		if bytes := hotBytes(jobs, op, mode == trial.Block); bytes > 0 {
 			metrics.Set(op+result.Hot, result.Bytes, bytes)
 		}
@@ -26,7 +26,7 @@ func setHot(jobs []job, mode trial.Mode, metrics result.Metrics) {
 func hotBytes(jobs []job, op string, device bool) (sum float64) {
 	small := device
 	for _, j := range jobs {
-		if op == "read" && !j.reads() || op == "write" && j.writeShare() == 0 {
+		if op == "read" && !j.reads() || op == "write" && j.writeShare() == 0 || op == "trim" && !strings.Contains(j.pattern(), "trim") {
 			continue
 		}
 		all, known := j.used()

@@ -91,3 +91,19 @@ func TestWhatIsReadBeforehandIsRecorded(t *testing.T) {
 		}
 	}
 }
+
+func TestTheAreaOfTrimsIsRecorded(t *testing.T) {
+	for text, want := range map[string]float64{ // MiB; 0: not recorded
+		"[a]\nrw=randtrim\nsize=8m\n[b]\nrw=randread\nsize=1m\n": 8, "[a]\nrw=trimwrite\nsize=8m\n": 8, "[a]\nrw=trim\n": 0, "[a]\nrw=randread\nsize=1m\n": 0,
+	} {
+		jobs, err := resolve(config{JobFile: text}, trial.Block, "w")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := result.Metrics{}
+		setHot(jobs, trial.Block, m)
+		if got := m["trim"+result.Hot].Value / (1 << 20); got != want {
+			t.Errorf("%q: %g MiB, want %g", text, got, want)
+		}
+	}
+}
