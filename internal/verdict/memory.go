@@ -24,15 +24,19 @@ func (f *Facts) readShare() (share float64, proof result.Metrics, ok bool) {
 	if ok && (f.Target.FilesystemType == "zfs" || !f.counted()) || !f.counted() {
 		return arc, proof, ok
 	}
-	disks := f.value("device.read.bytes")
-	if share = max(0, 1-disks/d.bytes); arc > share {
+	disks, foreign := f.value("device.read.bytes"), f.foreignReads()
+	if share = max(0, 1-max(0, disks-foreign)/d.bytes); arc > share {
 		return arc, proof, true
 	}
-	return share, evidence(
+	proof = evidence(
 		number{"application.bytes", result.Bytes, d.bytes},
 		number{"device.bytes", result.Bytes, disks},
 		number{"share", result.Ratio, share},
-	), true
+	)
+	if foreign > 0 {
+		proof.Set("foreign.bytes", result.Bytes, foreign)
+	}
+	return share, proof, true
 }
 
 // arcShare is the share of reads that ZFS's cache answered.

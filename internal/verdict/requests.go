@@ -7,6 +7,20 @@ import (
 	"storagebench.io/storagebench/internal/result"
 )
 
+// mistaken is by how much the share of others may be too large, as of requests that were missed.
+const mistaken = 0.02
+
+// foreignReads is what other processes read of the workload's disks at least. What others did may all have been writes, as
+// long as the disks wrote as much. It is 0 where only a sample of the requests was observed, and where they were observed for
+// longer than the disks are compared with the workload.
+func (f *Facts) foreignReads() float64 {
+	if f.has("device.sampled.share") && f.value("device.sampled.share") < 1 || f.value("device.seconds") != f.inAll("device.seconds") {
+		return 0
+	}
+	share, writes := min(1, f.value("device.foreign.share"))-mistaken, f.inAll("device.write.bytes")
+	return max(0, share*(f.inAll("device.read.bytes")+writes)-writes)
+}
+
 // foreignRequests: other processes submitted requests to the workload's disks. Where requests were
 // observed, this is known of each of them, and so also beside buffered and synced writes and on
 // file systems of which noisyNeighbour cannot tell what is their own. Requests of the kernel's

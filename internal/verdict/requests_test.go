@@ -52,3 +52,29 @@ func TestRequestsOfOthersAreSeen(t *testing.T) {
 		}
 	}
 }
+
+// What others read is no proof that the workload's data came from the disks.
+func TestAReaderDoesNotMakeUpForWhatMemoryAnswered(t *testing.T) {
+	for name, c := range map[string]struct {
+		disks, foreign, writes float64 // of 10 GiB that the workload read
+		change                 func(*Facts)
+		found                  bool
+	}{
+		"memory answered, and others read as much":     {10, 9, 0, nil, true},
+		"all came from the disks":                      {20, 10, 0, nil, false},
+		"all, and others read five times as much":      {60, 50.5, 0, nil, false},
+		"all, and others wrote as much":                {10, 10, 10, nil, false},
+		"a part is known of them":                      {10, 9, 0, setting("device.sampled.share", 0.5), false},
+		"others are there before the part of the ramp": {10, 9, 0, func(f *Facts) { f.whole = result.Metrics{}; f.whole.Set("device.seconds", result.Seconds, 90) }, false},
+		"nobody has observed it":                       {10, 0, 0, nil, false},
+	} {
+		f := world{reads: 10 * gib, copies: 1, seconds: 60}.facts()
+		f.set("device.read.bytes", c.disks*gib, "device.write.bytes", c.writes*gib, "device.foreign.share", c.foreign/(c.disks+c.writes), "device.sampled.share", 1.0)
+		if c.change != nil {
+			c.change(&f)
+		}
+		if v := fromMemory(&f); (len(v) > 0) != c.found {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}

@@ -22,10 +22,26 @@ var before = []kind{
 		twin: raw(fio(`rw=read\nbs=64k\nsize=128m\n`)),
 	},
 	{
+		name: "a reader that makes up for what memory answers", verdict: "FromMemory", operation: "read", invalid: true,
+		lie:  crowded(again),
+		twin: crowded(direct),
+	},
+	{
 		name: "trims of what is trimmed already", verdict: "ThinTrims", operation: "trim",
 		lie:  trimmed(`rw=randtrim\nbs=64k\nsize=64m\nruntime=3\n` + direct),
 		twin: trimmed(`rw=trimwrite\nbs=64k\nsize=64m\nend_fsync=1\n`), // fio ignores direct=1 with it
 	},
+}
+
+// crowded is a world that reads 16 MiB again and again, slowly enough that another process reads more of the same disk.
+func crowded(more string) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		w := beside(true, reads)(t)
+		w.workload = fio(`rw=randread\nbs=16k\nsize=16m\nruntime=6\ntime_based=1\nrate=16m\n` + more)
+		w.deserved = []string{"NoisyNeighbour", "BackgroundIO"} // it is there before the trial, too
+		return w
+	}
 }
 
 // trimmed is a world of two trials on a raw device.
