@@ -87,6 +87,32 @@ func DataBelow(layers []Layer, l Layer) []Layer {
 	return out
 }
 
+// Written returns the layers that what is written to the first one passes: those that hold its data, and its
+// logs. An overlay's lower directories hold neither, nor do spares and caches of reads.
+func Written(layers []Layer) []Layer {
+	var out []Layer
+	seen := map[string]bool{}
+	var visit func(l Layer)
+	visit = func(l Layer) {
+		if seen[l.ID] {
+			return
+		}
+		seen[l.ID] = true
+		out = append(out, l)
+		for i, id := range l.Below {
+			at := slices.IndexFunc(layers, func(other Layer) bool { return other.ID == id })
+			if at < 0 || l.partOf(i, layers[at], DataPart) == "" || l.Kind == PoolLayer && layers[at].Type == "cache" {
+				continue
+			}
+			visit(layers[at])
+		}
+	}
+	if len(layers) > 0 {
+		visit(layers[0])
+	}
+	return out
+}
+
 // maxLayers is how many bytes of JSON layers may have in an environment, which has a limit of
 // its own. It is enough for a hundred disks.
 const maxLayers = 24 << 10

@@ -87,6 +87,39 @@ func TestCopiesAndMemoryOfAStack(t *testing.T) {
 	}
 }
 
+func TestWhatIsWrittenPassesDataAndLogs(t *testing.T) {
+	pool := func(kind string, below ...string) Layer {
+		return Layer{ID: "pool:t/" + kind, Kind: PoolLayer, Type: kind, Below: below}
+	}
+	for name, c := range map[string]struct {
+		layers []Layer
+		want   string
+	}{
+		"nothing": {},
+		"an overlay": {
+			[]Layer{{ID: "o", Type: "overlay", Options: "rw,upperdir=/u", Below: []string{"u", "l"}}, {ID: "u", Below: []string{"a"}}, {ID: "l", Below: []string{"b"}}, disk("a"), disk("b")}, "o u a",
+		},
+		"an overlay without an upper directory": {[]Layer{{ID: "o", Type: "overlay", Below: []string{"a", "b"}}, disk("a"), disk("b")}, "o a b"},
+		"a pool": {
+			[]Layer{
+				{ID: "pool:t", Kind: PoolLayer, Type: "zfs", Below: []string{"a", "pool:t/logs", "pool:t/cache", "pool:t/spares", "pool:t/special"}}, disk("a"),
+				pool("logs", "b"), disk("b"), pool("cache", "c"), disk("c"), pool("spares", "d"), disk("d"), pool("special", "e"), disk("e"),
+			}, "pool:t a pool:t/logs b pool:t/special e",
+		},
+		"a log of a file system": {[]Layer{{ID: "fs:/", Kind: FilesystemLayer, Type: "ext4", Below: []string{"a", "b"}}, disk("a"), disk("b")}, "fs:/ a b"},
+		"a mirror":               {[]Layer{mirror("m", "a", "b"), disk("a"), disk("b")}, "m a b"},
+		"a circle":               {[]Layer{stripe("m", "n", "x"), stripe("n", "m")}, "m n"},
+	} {
+		var got []string
+		for _, l := range Written(c.layers) {
+			got = append(got, l.ID)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 func TestLeavesAreWhatNothingIsBelow(t *testing.T) {
 	layers := []Layer{mirror("md0", "a", "b"), disk("a"), stripe("b", "c"), disk("c")}
 	var ids []string

@@ -12,11 +12,12 @@ func cachedBelow(f *Facts) []result.Verdict {
 	if _, ok := result.InMemory(f.Target.Layers); ok {
 		return nil
 	}
-	i := slices.IndexFunc(f.Target.Layers, func(l result.Layer) bool { return l.Kind == result.LoopLayer })
+	written := result.Written(f.Target.Layers)
+	i := slices.IndexFunc(written, func(l result.Layer) bool { return l.Kind == result.LoopLayer })
 	if i < 0 {
 		return nil
 	}
-	loop := f.Target.Layers[i]
+	loop := written[i]
 	lower := "below"
 	if !f.has("below.read.bytes") {
 		lower = "others"

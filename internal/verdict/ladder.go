@@ -30,7 +30,7 @@ func ladder(f *Facts) []result.Verdict {
 		v := result.Verdict{Name: name, Effect: e, Sentence: sentence + ".", Settle: onlyProof, Evidence: evidence(numbers...)}
 		return direction{operations: slices.DeleteFunc(slices.Clone(f.operations()), func(op string) bool { return !f.isSync(op) })}.each(v)
 	}
-	leaves := result.Leaves(f.Target.Layers)
+	leaves := result.Leaves(result.Written(f.Target.Layers))
 	volatile := slices.DeleteFunc(slices.Clone(leaves), func(l result.Layer) bool { return l.WriteCache != "write back" })
 	growth, order := f.value("ladder.growth"), f.value("ladder.order")
 	flat := growth < flatter
@@ -69,7 +69,7 @@ func ladder(f *Facts) []result.Verdict {
 
 // loopCache is the loop device of the target that uses the page cache for its file, if there is one.
 func (f *Facts) loopCache() string {
-	for _, l := range slices.Concat(f.Target.Layers, f.After) {
+	for _, l := range slices.Concat(result.Written(f.Target.Layers), result.Written(f.After)) {
 		if l.Kind == result.LoopLayer && l.DirectIO != nil && !*l.DirectIO {
 			return l.ID
 		}

@@ -246,7 +246,7 @@ func blockSizeLimited(f *Facts) []result.Verdict {
 func impossible(f *Facts) []result.Verdict {
 	var out []result.Verdict
 	link := 0.0
-	for _, l := range result.Leaves(f.Target.Layers) {
+	for _, l := range result.Leaves(result.Written(f.Target.Layers)) {
 		carries := carries(l)
 		if carries <= 0 {
 			link = 0

@@ -196,10 +196,10 @@ func thinReads(f *Facts) []result.Verdict {
 	})
 }
 
-// reduces reports whether a layer of the target compresses, so that disks that move less than
+// reduces reports whether a layer that holds the target's data compresses, so that disks that move less than
 // the application are no sign of memory.
 func (f *Facts) reduces() bool {
-	return slices.ContainsFunc(f.Target.Layers, func(l result.Layer) bool {
+	return slices.ContainsFunc(result.Written(f.Target.Layers), func(l result.Layer) bool {
 		for option := range strings.SplitSeq(l.Options, ",") {
 			name, value, _ := strings.Cut(option, "=")
 			if (name == "compress" || name == "compress-force" || name == "compress_algorithm") && value != "no" && value != "none" {

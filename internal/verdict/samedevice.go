@@ -16,9 +16,9 @@ func SharedDisks(a, b *result.Environment) []string {
 		return nil
 	}
 	var out []string
-	for _, l := range result.Leaves(a.Target.Layers) {
+	for _, l := range result.Leaves(result.Written(a.Target.Layers)) {
 		same := func(o result.Layer) bool { return o.Kind == result.DiskLayer && o.ID == l.ID && o.Number == l.Number }
-		if l.Kind == result.DiskLayer && slices.ContainsFunc(result.Leaves(b.Target.Layers), same) && !slices.Contains(out, l.ID) {
+		if l.Kind == result.DiskLayer && slices.ContainsFunc(result.Leaves(result.Written(b.Target.Layers)), same) && !slices.Contains(out, l.ID) {
 			out = append(out, l.ID)
 		}
 	}

@@ -16,7 +16,7 @@ var barriers = []string{"nobarrier", "barrier=0", "volatile", "fsync=volatile"}
 // dangers returns what makes an acknowledged write unsafe, in words.
 func (f *Facts) dangers() []string {
 	var out []string
-	for _, l := range slices.Concat(f.Target.Layers, f.After) {
+	for _, l := range slices.Concat(result.Written(f.Target.Layers), result.Written(f.After)) {
 		for _, option := range barriers {
 			if l.HasOption(option) {
 				out = append(out, fmt.Sprintf("%s on %s is mounted with %s, so that a sync does not flush the disk's cache", l.Type, strings.TrimPrefix(l.ID, "fs:"), option))

@@ -39,7 +39,7 @@ func carries(l result.Layer) float64 {
 // spindles is on how many spinning disks the target is, each of which is counted; 0: on something else, too.
 func (f *Facts) spindles() int {
 	var names []string
-	for _, l := range result.Leaves(f.Target.Layers) {
+	for _, l := range result.Leaves(result.Written(f.Target.Layers)) {
 		if !turning(l) {
 			return 0
 		}

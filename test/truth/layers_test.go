@@ -84,6 +84,11 @@ var layered = []kind{
 		twin: overlaid("", synced),
 	},
 	{
+		name: "an upper directory without barriers", verdict: "UnsafeConfiguration", operation: "sync", invalid: true,
+		lie:  overBarriers("barrier=0", "barrier=1"),
+		twin: overBarriers("barrier=1", "barrier=0"),
+	},
+	{
 		name: "barriers that the superblock turns off", verdict: "UnsafeConfiguration", operation: "sync", invalid: true,
 		lie:  tuned("nobarrier"),
 		twin: tuned("^nobarrier"),
@@ -204,15 +209,21 @@ func spread(profile string, other func(*testing.T) string, workload string) func
 	}
 }
 
-// overlay mounts an overlay whose upper directory is in a directory.
+// overlay mounts an overlay whose directories are in a directory.
 func overlay(t *testing.T, in string, options ...string) string {
 	t.Helper()
-	for _, dir := range []string{"lower", "upper", "work"} {
-		if err := os.Mkdir(filepath.Join(in, dir), 0o755); err != nil { //nolint:gosec // others look into it, as into any mount
+	return overlayOn(t, in, in, options...)
+}
+
+// overlayOn mounts an overlay whose upper directory is in one directory, and its lower one in another.
+func overlayOn(t *testing.T, in, under string, options ...string) string {
+	t.Helper()
+	for _, dir := range []string{under + "/lower", in + "/upper", in + "/work"} {
+		if err := os.Mkdir(dir, 0o755); err != nil { //nolint:gosec // others look into it, as into any mount
 			t.Fatal(err)
 		}
 	}
-	options = append(options, "lowerdir="+in+"/lower", "upperdir="+in+"/upper", "workdir="+in+"/work")
+	options = append(options, "lowerdir="+under+"/lower", "upperdir="+in+"/upper", "workdir="+in+"/work")
 	dir := t.TempDir()
 	devicetest.Mount(t, dir, "overlay", "truth", "-o", strings.Join(options, ","))
 	return dir
@@ -227,6 +238,19 @@ func overlaid(option, workload string) func(t *testing.T) world {
 			options = append(options, option)
 		}
 		return world{target: overlay(t, ext4(t, disk(t)), options...), workload: workload}
+	}
+}
+
+// overBarriers is a world on an overlay whose directories are on file systems of their own, mounted with options.
+func overBarriers(upper, lower string) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		on := func(option string) string {
+			device := disk(t)
+			format(t, "ext4", device)
+			return mount(t, "ext4", device, "-o", option)
+		}
+		return world{target: overlayOn(t, on(upper), on(lower)), workload: synced}
 	}
 }
 

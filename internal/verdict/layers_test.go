@@ -1,0 +1,76 @@
+package verdict
+
+import "storagebench.io/storagebench/internal/result"
+
+// layerPairs are lies of layers below the target, and honest twins in which a layer says the same that
+// decides nothing there.
+var layerPairs = map[string]pair{
+	"an upper directory without barriers": {
+		verdict: UnsafeConfiguration, operation: "write", effect: result.Invalidates,
+		lie: both(input("fdatasync=1"), overlay(upper(func(l *result.Layer) { l.Options = "rw,barrier=0" }))),
+		twins: map[string]func(*Facts){
+			"a lower one":                 both(input("fdatasync=1"), overlay(lower(func(l *result.Layer) { l.Options = "rw,barrier=0" }))),
+			"a lower one, afterwards":     both(input("fdatasync=1"), overlay(), after(lower(func(l *result.Layer) { l.Options = "rw,barrier=0" }))),
+			"a lower one that compresses": overlay(lower(func(l *result.Layer) { l.Type, l.Options = "btrfs", "rw,compress=zstd" })),
+			"a cache of a disk below it":  both(input("fdatasync=1"), overlay(lowest(func(l *result.Layer) { l.WriteCache, l.DeviceCache = "write through", "write back" }))),
+			"a lower one in a loop device": overlay(lowest(func(l *result.Layer) { l.Kind, l.Type, l.DirectIO = result.LoopLayer, "loop", new(false) }), func(f *Facts) {
+				f.set("below.read.bytes", 0.0, "below.write.bytes", 0.0)
+			}),
+		},
+	},
+	"reads from memory, over a lower directory that is compressed": {
+		verdict: FromMemory, operation: "read", effect: result.Invalidates,
+		lie: both(overlay(lower(func(l *result.Layer) { l.Type, l.Options = "btrfs", "rw,compress=zstd" })), scaling("device.read.bytes", 0.1)),
+	},
+	"a neighbour, over a lower directory that is compressed": {
+		verdict: NoisyNeighbour, effect: result.Invalidates,
+		lie: both(overlay(lower(func(l *result.Layer) { l.Type, l.Options = "btrfs", "rw,compress=zstd" })), neighbour(0.5)),
+	},
+	"flushes that never reach the disk, over a lower directory on another": {
+		verdict: MayIgnoreFlushes, operation: "fdatasync", effect: result.Invalidates, lie: both(climbed(20, 100, 0), overlay()),
+		twins: map[string]func(*Facts){
+			"on a disk with a cache": both(climbed(20, 400, 0), overlay(lowest(func(l *result.Layer) { l.WriteCache = "write back" }))),
+		},
+	},
+	"a log without flushes": {
+		verdict: UnsafeConfiguration, operation: "write", effect: result.Qualifies,
+		lie: both(second(false, "xfs", 1, "logdev=/dev/other"), cache("write through", "write back")),
+	},
+}
+
+// overlay puts an overlay above the target, whose lower directory is on another file system and disk.
+func overlay(changes ...func(*Facts)) func(*Facts) {
+	return func(f *Facts) {
+		top := result.Layer{ID: "fs:/merged", Kind: result.FilesystemLayer, Type: "overlay", Options: "rw,lowerdir=/l,upperdir=/u", Below: []string{f.Target.Layers[0].ID, "fs:/lower"}}
+		f.Target.Layers = append([]result.Layer{top}, f.Target.Layers...)
+		f.Target.Layers = append(f.Target.Layers,
+			result.Layer{ID: "fs:/lower", Kind: result.FilesystemLayer, Type: "ext4", Below: []string{"sdz"}},
+			result.Layer{ID: "sdz", Kind: result.DiskLayer, Type: "scsi", IOStats: true})
+		both(changes...)(f)
+	}
+}
+
+// upper, lower and lowest change the overlay's upper directory, its lower one, and the disk of that.
+func upper(change func(*result.Layer)) func(*Facts) { return layer(func(int) int { return 1 }, change) }
+
+func lower(change func(*result.Layer)) func(*Facts) {
+	return layer(func(n int) int { return n - 2 }, change)
+}
+
+func lowest(change func(*result.Layer)) func(*Facts) {
+	return layer(func(n int) int { return n - 1 }, change)
+}
+
+// layer changes one of the layers, of which it is told how many there are.
+func layer(at func(n int) int, change func(*result.Layer)) func(*Facts) {
+	return func(f *Facts) { change(&f.Target.Layers[at(len(f.Target.Layers))]) }
+}
+
+// after makes a change of layers while the trial runs.
+func after(change func(*Facts)) func(*Facts) {
+	return func(f *Facts) {
+		later := Facts{Target: result.TargetEnvironment{Layers: append([]result.Layer{}, f.Target.Layers...)}}
+		change(&later)
+		f.After = later.Target.Layers
+	}
+}
