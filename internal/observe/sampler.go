@@ -35,8 +35,8 @@ const (
 	usageAt     = pressureAt + 6         // CPU time of the cgroup: v2 in µs, v1 in ns
 	throttledAt = usageAt + 2            // for each cgroup upwards: periods, v2 in µs, v1 in ns
 	limitsAt    = throttledAt + 3*levels // read bytes, write bytes, reads, writes
-	arcAt       = limitsAt + 4           // hits, misses, size
-	zilAt       = arcAt + 3              // commits
+	arcAt       = limitsAt + 4           // hits, misses, size, hits of what is being read, and of what was read ahead
+	zilAt       = arcAt + 6              // commits
 	groupsAt    = zilAt + 1              // number of the last transaction group
 	machineEnd  = groupsAt + 1
 
@@ -96,7 +96,7 @@ func (w Watch) newSampler() *Sampler {
 	}
 	s.addCgroups()
 	if w.ZFS {
-		s.add("proc/spl/kstat/zfs/arcstats", arcAt, 3, kstats("demand_data_hits ", "demand_data_misses ", "size "))
+		s.add("proc/spl/kstat/zfs/arcstats", arcAt, 6, kstats(arcHits+" ", arcMisses+" ", "size ", arcIOHits+" ", arcPredicted+" ", arcPrescient+" "))
 		s.add("proc/spl/kstat/zfs/zil", zilAt, 1, kstats("zil_commit_count "))
 		if w.Pool != "" {
 			s.add(filepath.Join("proc/spl/kstat/zfs", w.Pool, "txgs"), groupsAt, 1, lastNumber)

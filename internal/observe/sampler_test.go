@@ -30,7 +30,7 @@ func machine(n int, limit string) map[string]string {
 	files["sys/fs/cgroup/cpu.stat"] = fmt.Sprintf("usage_usec 77\nnr_throttled %d\nthrottled_usec %d\n", 2*n, 3000*n)
 	files["sys/fs/cgroup/pod/io.max"] = limit
 	files["sys/fs/cgroup/pod/io.stat"] = fmt.Sprintf("8:16 rbytes=5 wbytes=6\n8:0 rbytes=%d wbytes=%d rios=1 wios=1\n", 4096*n, 8192*n)
-	files["proc/spl/kstat/zfs/arcstats"] = fmt.Sprintf("13 1 0x01\nname type data\nhits 4 1\ndemand_data_hits 4 %d\ndemand_data_misses 4 %d\nsize 4 %d\n", 30*n, 3*n, 1000*n)
+	files["proc/spl/kstat/zfs/arcstats"] = fmt.Sprintf("13 1 0x01\nname type data\nhits 4 1\ndemand_data_hits 4 %d\ndemand_data_misses 4 %d\nsize 4 %d\ndemand_hit_predictive_prefetch 4 %d\n", 40*n, 3*n, 1000*n, 10*n)
 	files["proc/spl/kstat/zfs/zil"] = fmt.Sprintf("zil_commit_count 4 %d\n", 9*n)
 	files["proc/spl/kstat/zfs/tank/txgs"] = fmt.Sprintf("19 0 0x01\ntxg birth state\n%-8d 1 C\n%-8d 2 O\n", 5*n-1, 5*n)
 	return files
@@ -107,7 +107,7 @@ func TestAnIntervalIsWhatHappenedInIt(t *testing.T) {
 		{samples.Machine, "", samples.LimitWriteBytes, null},
 		{samples.Machine, "", samples.LimitReadCount, 50},
 		{samples.Machine, "", samples.ARCHits, 30},
-		{samples.Machine, "", samples.ARCMisses, 3},
+		{samples.Machine, "", samples.ARCMisses, 13},
 		{samples.Machine, "", samples.ARCBytes, 2000},
 		{samples.Machine, "", samples.ZILCommits, 9},
 		{samples.Machine, "", samples.TransactionGroups, 5},

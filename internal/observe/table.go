@@ -121,8 +121,9 @@ func (s *Sampler) machine(t *samples.Table, at time.Time, from, to []uint64, sec
 			t.Set(row, c, float64(limit))
 		}
 	}
-	s.set(t, row, samples.ARCHits, arcAt, delta(from, to, arcAt))
-	s.set(t, row, samples.ARCMisses, arcAt+1, delta(from, to, arcAt+1))
+	had, read := ofARC(delta(from, to, arcAt), delta(from, to, arcAt+1), delta(from, to, arcAt+3), delta(from, to, arcAt+4)+delta(from, to, arcAt+5))
+	s.set(t, row, samples.ARCHits, arcAt, had)
+	s.set(t, row, samples.ARCMisses, arcAt+1, read)
 	s.set(t, row, samples.ARCBytes, arcAt+2, float64(to[arcAt+2]))
 	s.set(t, row, samples.ZILCommits, zilAt, delta(from, to, zilAt))
 	s.set(t, row, samples.TransactionGroups, groupsAt, delta(from, to, groupsAt))

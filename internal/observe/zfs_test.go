@@ -44,3 +44,33 @@ func TestZFSCountsHitsCommitsAndWhetherItFlushes(t *testing.T) {
 	readZFS(zfsTree(t, 1, 1, 1, "0\n"), "tank").since(zfsCounters{}, m)
 	differ(t, "nothing was known before", m, nil)
 }
+
+// Reads in order are read ahead: the disks read each block, though most of the reads find it in the ARC.
+func TestWhatZFSReadsAheadIsNoHit(t *testing.T) {
+	read := func(hits, misses, iohits, predicted, prescient int) zfsCounters {
+		root := zfsTree(t, hits, misses, 0, "0\n")
+		put(t, root, map[string]string{"proc/spl/kstat/zfs/arcstats": arc(hits, misses) + fmt.Sprintf(
+			"demand_data_iohits 4 %d\npredictive_prefetch 4 99\ndemand_hit_predictive_prefetch 4 %d\ndemand_hit_prescient_prefetch 4 %d\n", iohits, predicted, prescient)})
+		return readZFS(root, "tank")
+	}
+	before := read(10, 5, 3, 7, 2)
+	for name, c := range map[string]struct {
+		later        zfsCounters
+		hits, misses float64
+	}{
+		"all of it":               {read(1010, 6, 13, 1007, 2), 0, 1011},
+		"by a hint":               {read(110, 5, 3, 7, 102), 0, 100},
+		"some of it":              {read(110, 5, 3, 47, 2), 60, 40},
+		"none":                    {read(110, 5, 3, 7, 2), 100, 0},
+		"metadata is counted too": {read(110, 5, 3, 110, 2), 0, 100},
+	} {
+		m := result.Metrics{}
+		c.later.since(before, m)
+		differ(t, name, m, map[string]float64{"zfs.arc.hits": c.hits, "zfs.arc.misses": c.misses, "zfs.zil.commits": 0})
+	}
+	for name, later := range map[string]zfsCounters{"what was read ahead went back": read(110, 5, 3, 6, 2), "what is being read went back": read(110, 5, 2, 7, 2)} {
+		m := result.Metrics{}
+		later.since(before, m)
+		differ(t, name, m, nil)
+	}
+}

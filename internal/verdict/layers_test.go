@@ -38,6 +38,40 @@ var layerPairs = map[string]pair{
 	},
 }
 
+// zfsPairs are of datasets, whose disks nobody counts.
+var zfsPairs = map[string]pair{
+	"writes to a dataset that nothing syncs": {
+		verdict: NoDeviceEvidence, operation: "write", effect: result.Qualifies, lie: both(dataset, writesOnly, setting("zfs.arc.hits", 0.0, "zfs.arc.misses", 0.0)),
+		twins: map[string]func(*Facts){
+			"synced":                 both(dataset, writesOnly, input("end_fsync=1")),
+			"sync=always":            both(dataset, writesOnly, setting("write.ios", 500.0, "zfs.zil.commits", 500.0)),
+			"by bonnie++":            both(dataset, writesOnly, command("/usr/sbin/bonnie++", "-d", "/x")),
+			"by iozone, with -e":     both(dataset, writesOnly, command("iozone", "-i", "0", "-e")),
+			"of which a drain tells": both(dataset, writesOnly, setting("drain.duration", 0.001, "phase.transactions.duration", 4.0)),
+		},
+	},
+	"writes to a dataset, beside reads that the ARC tells of": {
+		verdict: NoDeviceEvidence, operation: "write", effect: result.Qualifies, lie: both(dataset, setting("zfs.arc.hits", 0.0, "zfs.arc.misses", 1000.0)),
+		twins: map[string]func(*Facts){"synced": both(dataset, input("fsync=1"), setting("zfs.arc.hits", 0.0, "zfs.arc.misses", 1000.0))},
+	},
+	"mapped reads of a dataset, which the ARC does not see": {
+		verdict: NoDeviceEvidence, operation: "read", effect: result.Qualifies, lie: both(dataset, input("ioengine=mmap\nend_fsync=1"), setting("zfs.arc.hits", 0.0, "zfs.arc.misses", 0.0)),
+	},
+}
+
+// dataset makes the target one of ZFS, on disks that sysfs does not show, through its cache.
+func dataset(f *Facts) {
+	blind(f)
+	f.Measurement.DirectIO = &result.DirectIO{Effective: result.DirectUnknown, Evidence: "ZFS has a cache of its own"}
+	f.Target.FilesystemType, f.Target.Devices, f.Target.DeviceNote = "zfs", nil, "sysfs does not show the disks of the ZFS pool tank"
+	f.Target.Layers = []result.Layer{{ID: "fs:/tank", Kind: result.FilesystemLayer, Type: "zfs", Below: []string{"pool:tank"}}, {ID: "pool:tank", Kind: result.PoolLayer, Type: "zfs"}}
+	f.set("zfs.arc.hits", 0.0, "zfs.arc.misses", 0.0, "zfs.zil.commits", 0.0)
+}
+
+func command(argv ...string) func(*Facts) {
+	return func(f *Facts) { f.Measurement.Command = argv }
+}
+
 // overlay puts an overlay above the target, whose lower directory is on another file system and disk.
 func overlay(changes ...func(*Facts)) func(*Facts) {
 	return func(f *Facts) {
