@@ -166,7 +166,7 @@ func mapperType(uuid string) string {
 
 // mapper follows a device of the device mapper.
 func (st *stack) mapper(at int, dir string) {
-	images, logs := 0, 0
+	images, logs, whole, size := 0, 0, 0, attribute(dir, "size")
 	for _, slave := range st.mapped(at, dir) {
 		name := attribute(slave, "dm/name")
 		switch {
@@ -174,11 +174,17 @@ func (st *stack) mapper(at int, dir string) {
 			st.layers[at].Copies++
 		case strings.Contains(name, "_rimage_"):
 			images++
+			if size != "" && attribute(slave, "size") == size {
+				whole++
+			}
 		case strings.Contains(name, "_rmeta_"):
 			logs++
 		}
 	}
-	if images > 0 && logs > 0 {
+	switch {
+	case images > 1 && whole == images: // each has all of the data: raid1
+		st.layers[at].Copies = images
+	case images > 0 && logs > 0:
 		st.note(at, "LVM writes with redundancy to %d images; sysfs does not show which RAID it is", images)
 	}
 }

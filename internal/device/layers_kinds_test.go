@@ -171,10 +171,16 @@ func TestMembersOfOneDevice(t *testing.T) {
 	}{
 		"an old mirror of LVM": {map[string]string{"top/dm/uuid": "LVM-x", "a/dm/name": "vg-lv_mimage_0", "b/dm/name": "vg-lv_mimage_1"}, "lvm", 2, ""},
 		"a RAID of LVM":        {map[string]string{"top/dm/uuid": "LVM-x", "a/dm/name": "vg-lv_rimage_0", "b/dm/name": "vg-lv_rmeta_0"}, "lvm", 1, "does not show which RAID"},
-		"a stripe of LVM":      {map[string]string{"top/dm/uuid": "LVM-x", "a/dm/name": "vg-lv_rimage_0", "b/dm/name": "vg-lv_rimage_1"}, "lvm", 1, ""},
-		"a spare":              {map[string]string{"top/md/level": "raid1", "top/md/raid_disks": "2", "top/md/degraded": "0", "top/md/dev-b/state": "spare"}, "raid1", 2, "b is spare"},
-		"a disk is missing":    {map[string]string{"top/md/level": "raid1", "top/md/raid_disks": "3", "top/md/degraded": "1", "top/md/dev-b/state": "in_sync"}, "raid1", 2, "1 of its 3 disks are missing"},
-		"bcache":               {map[string]string{"top/bcache/cache_mode": "writethrough [writeback] none"}, "mapped", 1, ""},
+		"a mirror of LVM": {map[string]string{
+			"top/dm/uuid": "LVM-x", "top/size": "2048", "a/dm/name": "vg-lv_rimage_0", "a/size": "2048", "b/dm/name": "vg-lv_rimage_1", "b/size": "2048",
+		}, "lvm", 2, ""},
+		"parity of LVM": {map[string]string{
+			"top/dm/uuid": "LVM-x", "top/size": "4096", "a/dm/name": "vg-lv_rimage_0", "a/size": "2048", "b/dm/name": "vg-lv_rmeta_0", "b/size": "16",
+		}, "lvm", 1, "does not show which RAID"},
+		"a stripe of LVM":   {map[string]string{"top/dm/uuid": "LVM-x", "a/dm/name": "vg-lv_rimage_0", "b/dm/name": "vg-lv_rimage_1"}, "lvm", 1, ""},
+		"a spare":           {map[string]string{"top/md/level": "raid1", "top/md/raid_disks": "2", "top/md/degraded": "0", "top/md/dev-b/state": "spare"}, "raid1", 2, "b is spare"},
+		"a disk is missing": {map[string]string{"top/md/level": "raid1", "top/md/raid_disks": "3", "top/md/degraded": "1", "top/md/dev-b/state": "in_sync"}, "raid1", 2, "1 of its 3 disks are missing"},
+		"bcache":            {map[string]string{"top/bcache/cache_mode": "writethrough [writeback] none"}, "mapped", 1, ""},
 	} {
 		files := map[string]string{}
 		for file, content := range c.files {

@@ -27,10 +27,39 @@ func (f *Facts) plainFilesystem() bool {
 	return f.Target.FilesystemType == "" || slices.Contains([]string{"ext2", "ext3", "ext4", "xfs"}, f.Target.FilesystemType)
 }
 
+// plainPath reports whether each layer between the target and what is counted of its disks passes on what it
+// is given, once or in copies that are known. Parity reads and writes more than that, and so do caches, snapshots
+// and thin volumes.
+func (f *Facts) plainPath() bool {
+	counted := f.Target.Counted()
+	layers := slices.Clone(f.Target.Layers)
+	for i, l := range layers {
+		if slices.Contains(counted, l.ID) { // what is below does not count
+			layers[i] = result.Layer{ID: l.ID, Kind: result.DiskLayer}
+		}
+	}
+	written := result.Written(layers)
+	return !slices.ContainsFunc(written, func(l result.Layer) bool { return l.Kind == result.MappedLayer && !passes(l, written) })
+}
+
+// passes reports whether a mapped layer does as much as it is given for each of its copies.
+func passes(l result.Layer, layers []result.Layer) bool {
+	switch l.Type {
+	case "partition", "multipath", "nvme-multipath", "linear", "raid0", "raid1", "raid10":
+		return true
+	case "lvm", "crypt":
+		// Parts of its own are below what is more than a stretch of disks: a thin pool, a cache, parity, a journal.
+		parts := slices.ContainsFunc(layers, func(o result.Layer) bool { return o.Type == l.Type && slices.Contains(l.Below, o.ID) })
+		return !parts || l.Copies > 1
+	default:
+		return false
+	}
+}
+
 // comesAndGoes: somebody else used the disks in a part of the trial, which is a small share of the
 // whole. It is told from what the disks and the workload did in the same second.
 func comesAndGoes(f *Facts) []result.Verdict {
-	if f.Samples == nil || !f.counted() || !f.direct() || f.reduces() || !f.plainFilesystem() {
+	if f.Samples == nil || !f.counted() || !f.direct() || f.reduces() || !f.plainFilesystem() || !f.plainPath() {
 		return nil
 	}
 	var all, bad, first, last, most float64
@@ -133,7 +162,7 @@ func (f *Facts) notMine(own, disks [2]float64) (moved, foreign float64) {
 // somebody else used them in some of the trials. That also tells of neighbours beside syncs: the journal is
 // the workload's own, and does not change from trial to trial.
 func betweenTrials(f *Facts) []result.Verdict {
-	if !f.counted() || f.reduces() || !f.plainFilesystem() || !f.prepared() {
+	if !f.counted() || f.reduces() || !f.plainFilesystem() || !f.plainPath() || !f.prepared() {
 		return nil
 	}
 	this := f.whole // as the earlier ones are

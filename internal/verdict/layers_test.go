@@ -59,6 +59,79 @@ var zfsPairs = map[string]pair{
 	},
 }
 
+// pathPairs are neighbours beside a path to the disks on which the workload itself costs more than it asks for.
+var pathPairs = map[string]pair{
+	"what the path to the disks does for itself": {
+		twins: map[string]func(*Facts){
+			"parity of md":                    both(mapped("raid5", "sda", "sdb", "sdc"), parity),
+			"parity of LVM":                   both(mapped("lvm", "lv_rimage_0", "lv_rimage_1", "lv_rimage_2"), below("lvm"), parity),
+			"parity, below a mirror":          both(mapped("raid5", "sda", "sdb", "sdc"), above("crypt"), parity),
+			"a cache":                         both(mapped("bcache", "sda", "sdb"), parity),
+			"a checksum of each block":        both(mapped("crypt", "dm-1"), below("crypt"), parity),
+			"what device mapper does besides": both(mapped("dm", "sda"), parity),
+		},
+	},
+	"somebody else on a volume": {verdict: NoisyNeighbour, effect: result.Invalidates, lie: both(mapped("lvm", "sda"), neighbour(0.5))},
+	"somebody else on a stripe": {verdict: NoisyNeighbour, effect: result.Invalidates, lie: both(mapped("raid0", "sda", "sdb"), above("crypt"), neighbour(0.5))},
+	"somebody else on a mirror of LVM": {
+		verdict: NoisyNeighbour, effect: result.Invalidates, lie: both(mapped("lvm", "lv_rimage_0", "lv_rimage_1"), below("lvm"), mirrored, neighbour(0.9)),
+		twins: map[string]func(*Facts){"nobody": both(mapped("lvm", "lv_rimage_0", "lv_rimage_1"), below("lvm"), mirrored)},
+	},
+	"somebody else on an array that counts in place of its disks": {
+		verdict: NoisyNeighbour, effect: result.Invalidates, lie: both(mapped("raid5", "sda", "sdb", "sdc"), func(f *Facts) {
+			f.Target.Layers[1].IOStats, f.Target.Layers[2].IOStats = true, false
+		}, neighbour(0.5)),
+	},
+}
+
+// mapped puts the file system on a mapped device of a type, on so many disks.
+func mapped(kind string, disks ...string) func(*Facts) {
+	return func(f *Facts) {
+		f.set("device.write.bytes", f.value("write.bytes"), "device.drain.bytes", 0.0)
+		top := f.Target.Layers[0]
+		top.Below = []string{"mapped0"}
+		f.Target.Layers = []result.Layer{top, {ID: "mapped0", Number: "253:0", Kind: result.MappedLayer, Type: kind, Below: disks}}
+		f.Target.Devices = nil
+		for _, disk := range disks {
+			f.Target.Layers = append(f.Target.Layers, result.Layer{ID: disk, Number: "8:0", Kind: result.DiskLayer, Type: "scsi", IOStats: true})
+			f.Target.Devices = append(f.Target.Devices, result.Device{Name: disk})
+		}
+	}
+}
+
+// below makes what is directly below the mapped device parts of a type, each on a disk of its own.
+func below(kind string) func(*Facts) {
+	return func(f *Facts) {
+		f.Target.Devices = nil
+		for i := range f.Target.Layers[2:] {
+			l := &f.Target.Layers[2+i]
+			disk := "disk-" + l.ID
+			l.Kind, l.Type, l.Below = result.MappedLayer, kind, []string{disk}
+			f.Target.Layers = append(f.Target.Layers, result.Layer{ID: disk, Number: "8:0", Kind: result.DiskLayer, Type: "scsi", IOStats: true})
+			f.Target.Devices = append(f.Target.Devices, result.Device{Name: disk})
+		}
+	}
+}
+
+// above puts one more mapped device between the file system and the other one.
+func above(kind string) func(*Facts) {
+	return func(f *Facts) {
+		f.Target.Layers[0].Below = []string{"mapped1"}
+		f.Target.Layers = append(f.Target.Layers, result.Layer{ID: "mapped1", Number: "253:1", Kind: result.MappedLayer, Type: kind, Below: []string{"mapped0"}})
+	}
+}
+
+// parity reads the old block and its parity for each write, and writes both.
+func parity(f *Facts) {
+	own := f.value("write.bytes")
+	f.set("device.read.bytes", f.value("device.read.bytes")+2*own, "device.write.bytes", 2*own)
+}
+
+func mirrored(f *Facts) {
+	f.Target.Layers[1].Copies = 2
+	f.scale("device.write.bytes", 2.0)
+}
+
 // dataset makes the target one of ZFS, on disks that sysfs does not show, through its cache.
 func dataset(f *Facts) {
 	blind(f)

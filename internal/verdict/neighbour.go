@@ -80,7 +80,7 @@ func (f *Facts) busyBefore() []result.Verdict {
 
 // noisyNeighbour: the disks did more than the workload asked for.
 func noisyNeighbour(f *Facts) []result.Verdict {
-	if !f.counted() || !f.direct() || f.reduces() {
+	if !f.counted() || !f.direct() || f.reduces() || !f.plainPath() {
 		return nil
 	}
 	plain := f.plainFilesystem()
