@@ -59,6 +59,51 @@ var zfsPairs = map[string]pair{
 	},
 }
 
+// cachePairs are mapped devices at which flushes end, or do not.
+var cachePairs = map[string]pair{
+	"a volume that drops flushes": {
+		verdict: UnsafeConfiguration, operation: "write", effect: result.Invalidates,
+		lie: both(input("fdatasync=1"), mapped("lvm", "sda"), caches("write through", "write back", "")),
+		twins: map[string]func(*Facts){
+			"it sends them":                    both(input("fdatasync=1"), mapped("lvm", "sda"), caches("write back", "write back", "write back")),
+			"no disk below has a cache":        both(input("fdatasync=1"), mapped("lvm", "sda"), caches("write through", "write through", "")),
+			"the disk says that it has none":   both(input("fdatasync=1"), mapped("raid1", "sda", "sdb"), mirrored, caches("write through", "write back", "write through")),
+			"an array over a disk without one": both(input("fdatasync=1"), mapped("raid0", "sda"), caches("write back", "write through", "write through")),
+			"a device that flushes by itself":  both(input("fdatasync=1"), mapped("bcache", "sda"), caches("write through", "write back", "")),
+		},
+	},
+	"an array that drops flushes, below a volume": {
+		verdict: UnsafeConfiguration, operation: "write", effect: result.Qualifies,
+		lie: both(mapped("raid1", "sda", "sdb"), mirrored, above("lvm"), caches("write through", "write back", "write back"), func(f *Facts) {
+			f.Target.Layers[len(f.Target.Layers)-1].WriteCache = "write back"
+		}),
+	},
+	"a volume that drops the flushes that an array would send": {
+		verdict: UnsafeConfiguration, operation: "write", effect: result.Qualifies,
+		lie: both(mapped("raid0", "sda", "sdb"), above("crypt"), caches("write back", "write back", ""), func(f *Facts) {
+			f.Target.Layers[len(f.Target.Layers)-1].WriteCache = "write through"
+		}),
+	},
+	"a volume that begins to drop flushes": {
+		verdict: UnsafeConfiguration, operation: "write", effect: result.Qualifies,
+		lie: both(mapped("lvm", "sda"), caches("write back", "write back", ""), after(layer(func(int) int { return 1 }, func(l *result.Layer) { l.WriteCache = "write through" }))),
+	},
+}
+
+// caches says what the kernel believes of the cache of the mapped device, and of its disks', and what these say.
+func caches(top, disk, said string) func(*Facts) {
+	return func(f *Facts) {
+		for i := range f.Target.Layers {
+			switch l := &f.Target.Layers[i]; l.Kind {
+			case result.MappedLayer:
+				l.WriteCache = top
+			case result.DiskLayer:
+				l.WriteCache, l.DeviceCache = disk, said
+			}
+		}
+	}
+}
+
 // pathPairs are neighbours beside a path to the disks on which the workload itself costs more than it asks for.
 var pathPairs = map[string]pair{
 	"what the path to the disks does for itself": {

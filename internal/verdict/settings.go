@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -16,7 +17,8 @@ var barriers = []string{"nobarrier", "barrier=0", "volatile", "fsync=volatile"}
 // dangers returns what makes an acknowledged write unsafe, in words.
 func (f *Facts) dangers() []string {
 	var out []string
-	for _, l := range slices.Concat(result.Written(f.Target.Layers), result.Written(f.After)) {
+	before, after := result.Written(f.Target.Layers), result.Written(f.After)
+	for _, l := range slices.Concat(before, after) {
 		for _, option := range barriers {
 			if l.HasOption(option) {
 				out = append(out, fmt.Sprintf("%s on %s is mounted with %s, so that a sync does not flush the disk's cache", l.Type, strings.TrimPrefix(l.ID, "fs:"), option))
@@ -26,6 +28,8 @@ func (f *Facts) dangers() []string {
 			out = append(out, fmt.Sprintf("the cache of %s is volatile, and the kernel does not flush it: its queue/write_cache says write through", l.ID))
 		}
 	}
+	out = append(out, dropped(before)...)
+	out = append(out, dropped(after)...)
 	for _, t := range f.Tunables {
 		if risky(t) {
 			out = append(out, fmt.Sprintf("the variant sets %s to %s", t.Name, t.During))
@@ -39,6 +43,45 @@ func (f *Facts) dangers() []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// stacked are types of mapped devices that are write back over a disk that is, unless somebody changed either of
+// them since: device mapper asks the devices below, and md always is. Over other disks they may be either.
+var stacked = []string{"lvm", "crypt", "multipath", "partition", "dm", "md", "linear", "raid0", "raid1", "raid4", "raid5", "raid6", "raid10"}
+
+// dropped returns the mapped devices at which flushes end although a disk below has a volatile cache, in words. The
+// kernel sends none through a device that is write through.
+func dropped(layers []result.Layer) []string {
+	var out []string
+	for _, l := range layers {
+		if l.Kind != result.MappedLayer || l.WriteCache != "write through" || !slices.Contains(stacked, l.Type) {
+			continue
+		}
+		if disk := volatileBelow(layers, l, map[string]bool{}); disk != "" {
+			out = append(out, fmt.Sprintf("the cache of %s is volatile, and %s above it drops the flushes: its queue/write_cache says write through", disk, l.ID))
+		}
+	}
+	return out
+}
+
+// volatileBelow returns the first disk or loop device below mapped ones that has a volatile cache; "": none has.
+func volatileBelow(layers []result.Layer, l result.Layer, seen map[string]bool) string {
+	for _, below := range layers {
+		if !slices.Contains(l.Below, below.ID) || seen[below.ID] {
+			continue
+		}
+		seen[below.ID] = true
+		if below.Kind != result.MappedLayer {
+			if cmp.Or(below.DeviceCache, below.WriteCache) == "write back" {
+				return below.ID
+			}
+			continue
+		}
+		if disk := volatileBelow(layers, below, seen); disk != "" {
+			return disk
+		}
+	}
+	return ""
 }
 
 // risky reports whether a tunable stops flushes.
