@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,32 +47,38 @@ func throttled(root string) time.Duration {
 }
 
 // limitFiles are the files in which a cgroup's limits of I/O stand, and the metrics that they
-// become. Version 1 has a file for each.
+// become, after limit. Version 1 has a file for each.
 var limitFiles = []struct{ file, key, metric, unit string }{
-	{"blkio.throttle.read_bps_device", "", "limit.read.bytes", result.BytesPerSecond},
-	{"blkio.throttle.write_bps_device", "", "limit.write.bytes", result.BytesPerSecond},
-	{"blkio.throttle.read_iops_device", "", "limit.read.count", result.PerSecond},
-	{"blkio.throttle.write_iops_device", "", "limit.write.count", result.PerSecond},
-	{"io.max", "rbps", "limit.read.bytes", result.BytesPerSecond},
-	{"io.max", "wbps", "limit.write.bytes", result.BytesPerSecond},
-	{"io.max", "riops", "limit.read.count", result.PerSecond},
-	{"io.max", "wiops", "limit.write.count", result.PerSecond},
+	{"blkio.throttle.read_bps_device", "", "read.bytes", result.BytesPerSecond},
+	{"blkio.throttle.write_bps_device", "", "write.bytes", result.BytesPerSecond},
+	{"blkio.throttle.read_iops_device", "", "read.count", result.PerSecond},
+	{"blkio.throttle.write_iops_device", "", "write.count", result.PerSecond},
+	{"io.max", "rbps", "read.bytes", result.BytesPerSecond},
+	{"io.max", "wbps", "write.bytes", result.BytesPerSecond},
+	{"io.max", "riops", "read.count", result.PerSecond},
+	{"io.max", "wiops", "write.count", result.PerSecond},
 }
 
 // Limits returns the lowest limits of I/O that this process's cgroups have for the target's
-// disks and those below, as limit.<operation>.<bytes or count>. A limit that is above the
-// container's own cgroup is out of sight.
+// disks and those below, as limit.<operation>.<bytes or count>, and for the devices that all of its I/O
+// passes, as limit.target.<operation>.<bytes or count>. A limit that is above the container's own cgroup
+// is out of sight.
 func (w Watch) Limits() result.Metrics {
-	numbers := w.numbers()
+	whole := w.numbersOf(w.Above)
+	disks := w.numbersOf(w.Target, w.Uncounted, w.Below)
+	maps.DeleteFunc(disks, func(number string, _ bool) bool { return whole[number] })
 	m := result.Metrics{}
 	cgroupDirs(w.Root, func(controller, dir string) {
 		if controller != "" && controller != "blkio" {
 			return
 		}
 		for _, f := range limitFiles {
-			limit, ok := lowest(read(w.Root, filepath.Join(dir, f.file)), f.key, numbers)
-			if old, known := m[f.metric]; ok && (!known || limit < old.Value) {
-				m.Set(f.metric, f.unit, limit)
+			text := read(w.Root, filepath.Join(dir, f.file))
+			for prefix, numbers := range map[string]map[string]bool{"limit.": disks, "limit.target.": whole} {
+				limit, ok := lowest(text, f.key, numbers)
+				if old, known := m[prefix+f.metric]; ok && (!known || limit < old.Value) {
+					m.Set(prefix+f.metric, f.unit, limit)
+				}
 			}
 		}
 	})
@@ -90,11 +97,11 @@ func Unchanged(before, after result.Metrics) result.Metrics {
 	return m
 }
 
-// numbers returns the device numbers, MAJOR:MINOR, of the target's disks and those below.
-func (w Watch) numbers() map[string]bool {
+// numbersOf returns the numbers, MAJOR:MINOR, of devices in /sys/block.
+func (w Watch) numbersOf(names ...[]string) map[string]bool {
 	out := map[string]bool{}
-	for _, name := range slices.Concat(w.Target, w.Uncounted, w.Below) {
-		if number := strings.TrimSpace(read(w.Root, filepath.Join("sys/block", name, "dev"))); number != "" {
+	for _, name := range slices.Concat(names...) {
+		if number := deviceNumber(w.Root, name); number != "" {
 			out[number] = true
 		}
 	}

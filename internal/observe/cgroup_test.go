@@ -3,6 +3,8 @@ package observe
 import (
 	"testing"
 	"time"
+
+	"storagebench.io/storagebench/internal/samples"
 )
 
 // The lowest limit counts, wherever between the process and the root it is, and only if it is
@@ -36,6 +38,14 @@ func TestTheLowestLimitCounts(t *testing.T) {
 			},
 			map[string]float64{"limit.read.bytes": 500, "limit.write.bytes": 5},
 		},
+		"version 2, of a volume above the disk": {
+			map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/io.max": "253:0 rbps=7 wiops=9\n8:0 rbps=6\n"},
+			map[string]float64{"limit.target.read.bytes": 7, "limit.target.write.count": 9, "limit.read.bytes": 6},
+		},
+		"version 1, of an array that counts in place of its disks": {
+			map[string]string{"proc/self/cgroup": v1, "sys/fs/cgroup/blkio/kube/blkio.throttle.write_bps_device": "9:0 2000\n"},
+			map[string]float64{"limit.target.write.bytes": 2000},
+		},
 		"version 2, several disks": {
 			map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/io.max": "8:0 rbps=7\n8:16 rbps=6\n"},
 			map[string]float64{"limit.read.bytes": 6},
@@ -64,8 +74,8 @@ func TestTheLowestLimitCounts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := tree(t, c.files)
-			put(t, root, map[string]string{"sys/block/sda/dev": "8:0\n", "sys/block/sdb/dev": "8:16\n", "sys/block/sdc/dev": "8:32\n"})
-			w := Watch{Root: root, Target: []string{"sda", "gone"}, Below: []string{"sdb"}}
+			put(t, root, map[string]string{"sys/block/sda/dev": "8:0\n", "sys/block/sdb/dev": "8:16\n", "sys/block/sdc/dev": "8:32\n", "sys/block/dm-0/dev": "253:0\n", "sys/block/md0/dev": "9:0\n"})
+			w := Watch{Root: root, Target: []string{"sda", "md0", "gone"}, Below: []string{"sdb"}, Above: []string{"dm-0", "md0"}}
 			differ(t, name, w.Limits(), c.want)
 		})
 	}
@@ -97,5 +107,20 @@ func TestTheLongestThrottlingCounts(t *testing.T) {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+// Also one that is there for a part of the trial only.
+func TestALimitOfAVolumeIsSampled(t *testing.T) {
+	root := tree(t, machine(1, "253:0 rbps=max wbps=max riops=max wiops=max\n"))
+	put(t, root, map[string]string{"sys/block/dm-0/dev": "253:0\n"})
+	s := Watch{Root: root, Target: []string{"sda"}, Above: []string{"dm-0"}}.newSampler()
+	s.begin, s.interval = noon, Long
+	s.sample(0)
+	put(t, root, machine(2, "253:0 rbps=7000 wbps=max riops=max wiops=max\n"))
+	s.sample(2 * time.Second)
+	close(s.stopped)
+	if got := cell(t, s.Table(nil), samples.Machine, "", samples.LimitReadBytes); got != 7000 {
+		t.Errorf("the limit is %v", got)
 	}
 }

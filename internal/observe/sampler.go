@@ -131,7 +131,8 @@ func (s *Sampler) add(path string, at, n int, parse func(text []byte, row []uint
 func (s *Sampler) addCgroups() {
 	var devices []string
 	numbers := make([]string, len(s.disks))
-	for _, name := range s.watch.Uncounted {
+	// A device above all disks does at least what each of them does, so that its limit can be taken for theirs.
+	for _, name := range slices.Concat(s.watch.Uncounted, s.watch.Above) {
 		if number := deviceNumber(s.watch.Root, name); number != "" {
 			devices = append(devices, number)
 		}

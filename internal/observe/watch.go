@@ -15,6 +15,8 @@ type Watch struct {
 	Target []string
 	// Uncounted are those disks. Only their limits are read.
 	Uncounted []string
+	// Above are mapped devices that all I/O of the target passes. Only their limits are read.
+	Above []string
 	// Below are the leaf disks below the target's loop devices.
 	Below []string
 	// Others are all other disks of the machine. They are watched if the file of one of the

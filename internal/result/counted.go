@@ -52,6 +52,23 @@ func (t TargetEnvironment) Counted() []string {
 	return slices.Compact(at)
 }
 
+// Passed returns the names of the mapped block devices that all I/O of the target passes on its way to its disks:
+// those above the first one that is made of several.
+func (t TargetEnvironment) Passed() []string {
+	var out []string
+	for at := t.Layers[:min(1, len(t.Layers))]; len(at) == 1; {
+		l := at[0]
+		if t.isDevice(l.ID) || l.Kind == LoopLayer || slices.Contains(out, l.ID) {
+			break
+		}
+		if l.Kind == MappedLayer {
+			out = append(out, l.ID)
+		}
+		at = DataBelow(t.Layers, l)
+	}
+	return out
+}
+
 // Copies returns how many copies of each block of the target are counted: those below a layer that
 // counts in the place of its disks are not.
 func (t TargetEnvironment) Copies() int {

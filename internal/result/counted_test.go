@@ -5,6 +5,29 @@ import (
 	"testing"
 )
 
+func TestWhatAllOfTheTargetPasses(t *testing.T) {
+	fs := Layer{ID: "fs:/", Kind: FilesystemLayer, Type: "ext4", Below: []string{"dm-0"}}
+	lv := func(id string, below ...string) Layer {
+		return Layer{ID: id, Kind: MappedLayer, Type: "lvm", Number: "253:0", Below: below}
+	}
+	for name, c := range map[string]struct {
+		layers []Layer
+		want   []string
+	}{
+		"nothing":               {},
+		"a disk":                {[]Layer{disk("a")}, nil},
+		"a volume on an array":  {[]Layer{fs, lv("dm-0", "md0"), mirror("md0", "a", "b"), disk("a"), disk("b")}, []string{"dm-0", "md0"}},
+		"a volume on two":       {[]Layer{fs, lv("dm-0", "dm-1", "dm-2"), lv("dm-1", "a"), lv("dm-2", "b"), disk("a"), disk("b")}, []string{"dm-0"}},
+		"a volume below a loop": {[]Layer{{ID: "loop0", Kind: LoopLayer, Below: []string{"dm-0"}}, lv("dm-0", "a"), disk("a")}, nil},
+		"a circle":              {[]Layer{lv("dm-0", "dm-1"), lv("dm-1", "dm-0")}, []string{"dm-0", "dm-1"}},
+	} {
+		target := TargetEnvironment{Layers: c.layers, Devices: []Device{{Name: "a"}, {Name: "b"}}}
+		if got := target.Passed(); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 func TestALayerThatCountsStandsInForDisksThatDoNot(t *testing.T) {
 	fs := func(below ...string) Layer { return Layer{ID: "fs:/", Kind: FilesystemLayer, Below: below} }
 	disk := func(id string, counts bool) Layer {

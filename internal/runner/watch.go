@@ -21,7 +21,7 @@ import (
 
 // watch returns what to read of the kernel before and after each trial on a target.
 func (w *worker) watch(target result.TargetEnvironment) observe.Watch {
-	out := observe.Watch{Root: w.System.Root, Target: target.Counted(), Uncounted: target.Uncounted()}
+	out := observe.Watch{Root: w.System.Root, Target: target.Counted(), Uncounted: target.Uncounted(), Above: target.Passed()}
 	loops := false
 	for _, layer := range target.Layers {
 		loops = loops || layer.Kind == result.LoopLayer

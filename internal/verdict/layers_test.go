@@ -59,6 +59,29 @@ var zfsPairs = map[string]pair{
 	},
 }
 
+// limitPairs are limits of a device above the disks, which all of them share.
+var limitPairs = map[string]pair{
+	"a limit of a volume": {
+		verdict: Throttled, operation: "read", effect: result.Qualifies, lie: both(mapped("lvm", "sda", "sdb"), ofVolume("read", 1)),
+		twins: map[string]func(*Facts){"far away": both(mapped("lvm", "sda", "sdb"), ofVolume("read", 2))},
+	},
+	"a limit of a mirror": {
+		verdict: Throttled, operation: "write", effect: result.Qualifies, lie: both(mapped("raid1", "sda", "sdb"), mirrored, ofVolume("write", 1)),
+		twins: map[string]func(*Facts){"which its disks reach together": both(mapped("raid1", "sda", "sdb"), mirrored, ofVolume("write", 2))},
+	},
+	"a limit of an array with parity": {
+		verdict: Throttled, operation: "write", effect: result.Qualifies, lie: both(mapped("raid5", "sda", "sdb", "sdc"), parity, ofVolume("write", 1)),
+		twins: map[string]func(*Facts){"which its disks reach together": both(mapped("raid5", "sda", "sdb", "sdc"), parity, ofVolume("write", 2))},
+	},
+}
+
+// ofVolume is a limit of the bytes that a device above all disks moves: so many times what the workload does.
+func ofVolume(direction string, factor float64) func(*Facts) {
+	return func(f *Facts) {
+		f.set("limit.target."+direction+".bytes", factor*f.value(direction+".bandwidth"))
+	}
+}
+
 // cachePairs are mapped devices at which flushes end, or do not.
 var cachePairs = map[string]pair{
 	"a volume that drops flushes": {

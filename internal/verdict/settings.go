@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
 )
 
@@ -171,52 +170,6 @@ func toolErrors(f *Facts) []result.Verdict {
 				Name: ToolErrors, Effect: result.Invalidates, Operation: op, Evidence: evidence(number{"errors", result.Count, n}),
 				Sentence: fmt.Sprintf("%.0f of these operations failed.", n), Settle: "See the tool's output, and mend what fails.",
 			})
-		}
-	}
-	return out
-}
-
-// throttled: a limit of the cgroup decides the rate. A limit is that of one disk. What several
-// disks do is shared by them.
-func throttled(f *Facts) []result.Verdict {
-	busy, disks := f.busySeconds(), float64(max(1, len(f.Target.Devices)))
-	var out []result.Verdict
-	for _, d := range []direction{f.reading(), f.writing()} {
-		for _, quantity := range []struct {
-			name, rate, unit string
-			words            func(float64) string
-		}{
-			{"bytes", ".bandwidth", result.BytesPerSecond, report.BytesPerSecond},
-			{"count", ".iops", result.PerSecond, func(n float64) string { return report.Number(n) + " operations per second" }},
-		} {
-			limit := f.value("limit." + d.name + "." + quantity.name)
-			if limit <= 0 || len(d.operations) == 0 {
-				continue
-			}
-			rate := 0.0
-			if f.direct() { // what memory answers is not limited
-				rate = f.value(d.name + quantity.rate)
-				if d.name == "write" {
-					rate *= f.copies()
-				}
-			}
-			if busy > 0 { // a request of the workload may be several of the disk, of which each counts
-				rate = max(rate, f.value("device."+d.name+"."+quantity.name)/busy)
-			}
-			rate /= disks
-			// Half a second of credit, as a throttle gives, is 5 % of 10 s.
-			if rate < 0.9*limit {
-				continue
-			}
-			out = append(out, d.each(result.Verdict{
-				Name: Throttled, Effect: result.Qualifies, Settle: "Measure without the limit to learn what the storage can do.",
-				Sentence: fmt.Sprintf("A limit of the cgroup decides the rate: %s for each disk.", quantity.words(limit)),
-				Evidence: evidence(
-					number{"limit", quantity.unit, limit},
-					number{"rate", quantity.unit, rate},
-					number{"disks", result.Count, disks},
-				),
-			})...)
 		}
 	}
 	return out
