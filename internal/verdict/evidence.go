@@ -1,7 +1,7 @@
 package verdict
 
 import (
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 
@@ -68,7 +68,7 @@ func (f *Facts) writesAreTold() bool {
 	if f.direct() || f.syncs() || f.has("drain.duration") {
 		return true
 	}
-	if c := f.Measurement.Command; len(c) > 0 && (filepath.Base(c[0]) == "bonnie++" || filepath.Base(c[0]) == "iozone" && slices.Contains(c, "-e")) {
+	if c := f.Measurement.Command; len(c) > 0 && (path.Base(c[0]) == "bonnie++" || path.Base(c[0]) == "iozone" && slices.Contains(c, "-e")) {
 		return true
 	}
 	// With sync=always, ZFS commits each of them.
