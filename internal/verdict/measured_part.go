@@ -32,7 +32,8 @@ func (f Facts) MeasuredPart() (part result.Metrics, share float64, known bool) {
 	all := f.Measurement.Metrics
 	// A ramp, and a layout of files, take long enough to be seen in samples. A pre_read may not, but its bytes are known.
 	ramps, lays, reads := f.ramps(), f.laysOut(), preRead.MatchString(f.Measurement.Input) && len(f.reading().operations) > 0
-	if f.Imported || !f.counted() && !f.has("zfs.arc.hits") || !ramps && !lays && !reads {
+	compared := len(f.reading().operations)+len(f.writing().operations) > 0 // trims are not
+	if f.Imported || !compared || !f.counted() && !f.has("zfs.arc.hits") || !ramps && !lays && !reads {
 		return all, 1, true
 	}
 	part = maps.Clone(all)

@@ -27,11 +27,14 @@ const perTenth = 10 << 20
 func (s staged) facts() Facts {
 	total := s.own * float64(s.end-s.begin)
 	w := world{copies: 1, direct: s.direct, seconds: float64(s.end-s.begin) / 10}
-	if w.reads = total; s.op == "write" {
-		w.reads, w.writes = 0, total
+	switch s.op {
+	case "read":
+		w.reads = total
+	case "write":
+		w.writes = total
 	}
 	f := w.facts()
-	f.Measurement.Input = s.input
+	f.Measurement.Input, f.Measurement.Operations = s.input, []string{s.op}
 	f.Measurement.Files = []result.FileChoice{{Files: result.Overwrite}}
 	if s.laying {
 		f.Measurement.Files[0].Files = result.AsFound
@@ -108,6 +111,7 @@ func TestWhatComesBeforeTheMeasuredPartIsNeitherANeighbourNorAProof(t *testing.T
 		"jobs of which one ramps":          {change(honest, func(s *staged) { s.input = ramped + "[k]\nrw=randread\n" }).facts(), []string{NoDeviceEvidence}},
 		"a ramp of 0":                      {change(honest, func(s *staged) { s.input, s.reads = "[j]\nrw=randread\nramp_time=0\n", tenths(23, 44, perTenth) }).facts(), nil},
 		"a ramp, and hardly anything else": {change(honest, func(s *staged) { s.end = 24 }).facts(), []string{NoDeviceEvidence}},
+		"a ramp of trims":                  {change(honest, func(s *staged) { s.input, s.op, s.reads = "[j]\nrw=randtrim\nramp_time=2\n", "trim", nil }).facts(), nil},
 		"a ramp, and no samples":           {func() Facts { f := honest.facts(); f.Samples = nil; return f }(), []string{NoDeviceEvidence}},
 		"a ramp, and a disk that is not sampled": {func() Facts {
 			f := honest.facts()
