@@ -14,8 +14,8 @@ func (in Input) extraMemory(p *trial.Plan) (uint64, error) {
 	limit := cmp.Or(in.WorkloadMemory, DefaultWorkloadMemory)
 	var extra uint64
 	for _, w := range p.Workloads {
-		for _, t := range p.Targets {
-			need, field := in.Engines.Memory(w.Engine, w.Config, t.Mode)
+		for _, mode := range modesOf(p.Targets) {
+			need, field := in.Engines.Memory(w.Engine, w.Config, mode)
 			if need > limit {
 				return 0, &trial.Failure{
 					Class: reason.LimitExceeded, Field: "spec.workloads[" + cmp.Or(w.Of, w.Name) + "]." + field, Workload: w.Name,

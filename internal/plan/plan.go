@@ -133,16 +133,16 @@ func Build(in Input) (*trial.Plan, error) {
 // may be. Trials of unknown duration count as none, and so does all that is done between two trials.
 func Duration(p *trial.Plan, engines Checker) time.Duration {
 	var worker time.Duration
+	each := map[string]time.Duration{} // by workload, as there may be thousands of trials
 	for _, w := range p.Workloads {
-		worker += time.Duration(MostRounds(w)) * engines.Duration(w.Engine, w.Config)
+		each[w.Name] = engines.Duration(w.Engine, w.Config)
+		worker += time.Duration(MostRounds(w)) * each[w.Name]
 	}
 	for _, t := range p.Trials {
 		if p.Stop != nil && t.Repeat > p.Stop.Min {
 			continue
 		}
-		if w, ok := p.Workload(t.Workload); ok {
-			worker += engines.Duration(w.Engine, w.Config)
-		}
+		worker += each[t.Workload]
 	}
 	nanoseconds, workers := worker.Nanoseconds(), int64(len(p.Workers))
 	if workers > 0 && nanoseconds > math.MaxInt64/workers {
@@ -252,8 +252,8 @@ func buildWorkload(of v1alpha1.Workload, at point, targets []trial.Target, engin
 	for engine, config := range fields {
 		out.Engine, out.Config = engine, config
 	}
-	for _, t := range targets {
-		err := engines.Check(out.Engine, out.Config, t.Mode)
+	for _, mode := range modesOf(targets) {
+		err := engines.Check(out.Engine, out.Config, mode)
 		if failure, ok := errors.AsType[*trial.Failure](err); ok {
 			failure.Field = field + "." + cmp.Or(failure.Field, out.Engine)
 			failure.Workload = w.Name
@@ -268,6 +268,16 @@ func buildWorkload(of v1alpha1.Workload, at point, targets []trial.Target, engin
 	}
 	out.Precondition, err = preconditionOf(field+".precondition", of.Precondition, out, engines)
 	return out, err
+}
+
+// modesOf returns the modes of targets, each once: there are fewer of them, and engines ask for no more.
+func modesOf(targets []trial.Target) (modes []trial.Mode) {
+	for _, t := range targets {
+		if !slices.Contains(modes, t.Mode) {
+			modes = append(modes, t.Mode)
+		}
+	}
+	return modes
 }
 
 // workers returns one worker for each target on each node, and for each volume. A node is acquired

@@ -46,6 +46,12 @@ type Allocator interface {
 	Memory(config json.RawMessage, mode trial.Mode) (bytes uint64, field string)
 }
 
+// Timer is an engine that says how long a trial measures with less work than Estimate, which lists files, too.
+type Timer interface {
+	// Duration is that of Estimate. It is pure.
+	Duration(config json.RawMessage) time.Duration
+}
+
 // Pacer is an engine whose configurations can choose how fast a workload is.
 type Pacer interface {
 	// Pace is the field or the option with which a configuration that Check accepts chooses its rate;

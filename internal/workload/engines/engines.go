@@ -97,6 +97,9 @@ func (r Registry) Duration(engine string, config json.RawMessage) time.Duration 
 	if err != nil {
 		return 0
 	}
+	if t, ok := e.(workload.Timer); ok {
+		return t.Duration(config)
+	}
 	estimate, _ := e.Estimate(config) // unknown is zero
 	return estimate.Duration
 }

@@ -11,24 +11,27 @@ import (
 // defaultSize is the size of a job of parameters that gives none.
 const defaultSize = 1 << 30
 
-// estimate adds up jobs without knowing the target. Jobs run together until a
-// stonewall; a job without runtime takes as long as its bytes, which is unknown.
+// estimate is what jobs need, without knowing the target.
 func estimate(jobs []job) workload.Estimate {
-	e := workload.Estimate{Bytes: footprint(jobs, defaultSize)}
+	return workload.Estimate{Duration: measuresFor(jobs), Bytes: footprint(jobs, defaultSize)}
+}
+
+// measuresFor adds up jobs without knowing the target. Jobs run together until a
+// stonewall; a job without runtime takes as long as its bytes, which is unknown.
+func measuresFor(jobs []job) (all time.Duration) {
 	var longest time.Duration
 	for _, j := range jobs {
 		if j.on("stonewall") {
-			e.Duration += longest
+			all += longest
 			longest = 0
 		}
 		runtime := j.duration("runtime")
 		if runtime == 0 {
-			return workload.Estimate{Bytes: e.Bytes}
+			return 0
 		}
 		longest = max(longest, j.duration("startdelay")+j.duration("ramp_time")+runtime)
 	}
-	e.Duration += longest
-	return e
+	return all + longest
 }
 
 func (j job) duration(name string) time.Duration {
@@ -45,20 +48,25 @@ type extents map[string]uint64
 
 // add puts the files of one job into e. preset is the size of a job without one.
 func (e extents) add(j job, preset uint64) {
-	names := j.fileNames()
+	names, files, each, whole := j.fileNames(), j.files(), j.perFile(preset), j.fileSize()
 	offset, increment := number(j.options["offset"]), number(j.options["offset_increment"])
+	end := func(clone uint64) uint64 {
+		if whole > 0 {
+			return whole
+		}
+		return workload.Sum(offset, workload.Product(clone, increment), each)
+	}
+	if len(names) > 0 { // The clones share them, and the last one goes farthest.
+		last := end(j.clones() - 1)
+		for _, name := range names {
+			e[name] = max(e[name], last)
+		}
+		return
+	}
 	for clone := range j.clones() {
-		start := offset + clone*increment
-		for i := range j.files() {
+		for i := range files {
 			name := j.defaultName(clone, i)
-			if len(names) > 0 {
-				name = names[i]
-			}
-			end := start + j.perFile(preset)
-			if n := j.fileSize(); n > 0 {
-				end = n
-			}
-			e[name] = max(e[name], end)
+			e[name] = max(e[name], end(clone))
 		}
 	}
 }

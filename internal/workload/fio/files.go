@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"storagebench.io/storagebench/internal/result"
@@ -108,22 +110,36 @@ func (j job) chooseOnDevice() result.FileChoice {
 // shareFiles gives jobs that name the same file what one of them needs: what is read or
 // overwritten by one must be there for all.
 func shareFiles(jobs []job) {
-	for changed := true; changed; { // each round lays out at least one more job
-		changed = false
-		laid := map[string]string{}
-		for _, j := range jobs {
-			for _, name := range j.names() {
-				if j.found.Files == result.Overwrite {
-					laid[name] = j.name
+	names, users, shared := make([][]string, len(jobs)), map[string][]int{}, sharedNames(jobs)
+	var laying []int // jobs whose files are laid out, and which nobody has asked for others that share them
+	for i, j := range jobs {
+		names[i] = j.names(shared)
+		for _, name := range names[i] {
+			users[name] = append(users[name], i)
+		}
+		if j.found.Files == result.Overwrite {
+			laying = append(laying, i)
+		}
+	}
+	for len(laying) > 0 {
+		laid, sharing := map[string]string{}, map[int]bool{}
+		for _, i := range laying {
+			for _, name := range names[i] {
+				laid[name] = jobs[i].name
+				for _, user := range users[name] {
+					sharing[user] = sharing[user] || jobs[user].found.Files != result.Overwrite
 				}
+				delete(users, name) // all of them are known now
 			}
 		}
-		for i := range jobs {
-			for _, name := range jobs[i].names() {
-				if owner, ok := laid[name]; ok && jobs[i].found.Files != result.Overwrite {
-					jobs[i].found.Files, jobs[i].found.Why, changed = result.Overwrite, "it shares file "+name+" with job "+owner, true
-				}
+		laying = nil
+		for _, i := range slices.Sorted(maps.Keys(sharing)) {
+			if !sharing[i] {
+				continue
 			}
+			at := slices.IndexFunc(names[i], func(name string) bool { return laid[name] != "" })
+			jobs[i].found.Files, jobs[i].found.Why = result.Overwrite, "it shares file "+names[i][at]+" with job "+laid[names[i][at]]
+			laying = append(laying, i)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
@@ -20,7 +21,10 @@ type Engine struct {
 	Program string
 }
 
-var _ workload.Engine = Engine{}
+var (
+	_ workload.Engine = Engine{}
+	_ workload.Timer  = Engine{}
+)
 
 // Name is fio, as the field of the API.
 func (Engine) Name() string { return "fio" }
@@ -71,20 +75,31 @@ func (Engine) Memory(raw json.RawMessage, mode trial.Mode) (bytes uint64, field 
 // Estimate adds up the runtimes of jobs, as stonewall orders them, and the sizes
 // of their files.
 func (Engine) Estimate(raw json.RawMessage) (workload.Estimate, error) {
-	c, err := decode(raw)
-	if err != nil {
-		return workload.Estimate{}, err
-	}
-	// It is not known here for which targets. What one mode refuses, such as sizes in
-	// percent, the other may take.
-	jobs, err := resolve(c, trial.Filesystem, parametersName)
-	if err != nil {
-		jobs, err = resolve(c, trial.Block, parametersName)
-	}
+	jobs, err := anywhere(raw)
 	if err != nil {
 		return workload.Estimate{}, err
 	}
 	return estimate(jobs), nil
+}
+
+// Duration is that of Estimate, which lists files.
+func (Engine) Duration(raw json.RawMessage) time.Duration {
+	jobs, _ := anywhere(raw)
+	return measuresFor(jobs)
+}
+
+// anywhere returns the jobs where it is not known for which targets. What one mode refuses, such as sizes in
+// percent, the other may take.
+func anywhere(raw json.RawMessage) ([]job, error) {
+	c, err := decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := resolve(c, trial.Filesystem, parametersName)
+	if err != nil {
+		jobs, err = resolve(c, trial.Block, parametersName)
+	}
+	return jobs, err
 }
 
 // Tools returns fio's version.
@@ -116,7 +131,7 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 		}
 		return m, err
 	}
-	interval := rateInterval(estimate(jobs).Duration)
+	interval := rateInterval(measuresFor(jobs))
 	jobFile := render(withLogs(withSeed(jobs, fmt.Sprint(env.Seed())), env.Scratch), logged(env, interval))
 	inv, err := execute(ctx, e.program(), env, directory(env), jobFile, clones(jobs))
 	if err != nil {

@@ -3,6 +3,7 @@ package fio
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,7 +31,7 @@ func (Engine) Outline(name string, raw json.RawMessage, at workload.Place) (work
 		setSize(jobs, which, choice)
 		out.Size = &choice
 	}
-	out.Files, out.Duration = fileChoices(jobs), estimate(jobs).Duration
+	out.Files, out.Duration = fileChoices(jobs), measuresFor(jobs)
 	if at.Mode == trial.Block {
 		out.Needs = deviceEnd(jobs, at.Room)
 		if w := deviceWriters(jobs, at.Room); len(w) > 0 {
@@ -39,10 +40,8 @@ func (Engine) Outline(name string, raw json.RawMessage, at workload.Place) (work
 	} else {
 		out.Needs, out.Prepares = footprint(jobs, defaultSize), footprint(fileWriters(jobs), 0)
 	}
-	for _, j := range jobs {
-		if at.Mode == trial.Filesystem && j.found.Files != result.Fresh {
-			out.Keeps = footprint(jobs, defaultSize) - freshFiles(jobs).total()
-		}
+	if at.Mode == trial.Filesystem && slices.ContainsFunc(jobs, func(j job) bool { return j.found.Files != result.Fresh }) {
+		out.Keeps = footprint(jobs, defaultSize) - freshFiles(jobs).total()
 	}
 	if at.Room == math.MaxUint64 && out.Prepares > math.MaxInt64 {
 		out.Prepares = 0 // all of a device of unknown size

@@ -3,6 +3,8 @@ package fio
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,19 +40,23 @@ type givenSize struct {
 
 // givenSizes are those of the files that jobs name, as fio makes them before any job runs: each is as
 // large as the job needs it that goes farthest.
-func givenSizes(jobs []job) map[string]givenSize {
+func givenSizes(jobs []job, shared map[string]bool) map[string]givenSize {
 	given := map[string]givenSize{}
+	var apart map[string]uint64 // once for all jobs
 	for _, j := range jobs {
 		e := extents{}
 		switch {
-		case !j.sized() || len(j.names()) == 0 || strings.Contains(j.options["filesize"], "-"): // drawn from a range
+		case !j.sized() || len(j.names(shared)) == 0 || strings.Contains(j.options["filesize"], "-"): // drawn from a range
 			continue
 		case j.percents["offset"] == 0 || j.has("filesize"):
 			e.add(j, 0)
 		}
 		if j.ofDevice() { // A percentage of it is not one of what the job uses.
+			if apart == nil {
+				apart = leastApart(jobs)
+			}
 			for _, name := range j.fileNames() {
-				e[name] = max(e[name], apart(jobs, name))
+				e[name] = max(e[name], apart[name])
 			}
 		}
 		for name, bytes := range e {
@@ -65,44 +71,67 @@ func givenSizes(jobs []job) map[string]givenSize {
 // ofDevice reports whether the author's file is a device, which has a size before a job uses it.
 func (j job) ofDevice() bool { return strings.Contains(":"+j.raws["filename"].value, ":/dev/") }
 
-// apart is how large a device is at least on which jobs do not overlap that begin at percentages of it.
-func apart(jobs []job, name string) uint64 {
-	type region struct{ percent, bytes uint64 }
-	var regions []region
+// regions of a file that begin at percentages of it: how many there are, and the largest at each percentage.
+type regions struct {
+	count   uint64
+	largest map[uint64]uint64
+}
+
+// leastApart is how large each device is at least on which jobs do not overlap that begin at percentages of it.
+func leastApart(jobs []job) map[string]uint64 {
+	all := map[string]*regions{}
 	for _, j := range jobs {
-		for _, own := range j.fileNames() {
-			if step := j.percents["offset_increment"]; own == name && !j.has("filesize") && (j.percents["offset"] > 0 || step > 0 || !j.has("offset")) {
-				for clone := range min(j.clones(), 100/max(1, step)+1) {
-					regions = append(regions, region{j.percents["offset"] + clone*step, j.perFile(0)})
-				}
+		step := j.percents["offset_increment"]
+		if j.has("filesize") || j.percents["offset"] == 0 && step == 0 && j.has("offset") {
+			continue
+		}
+		begins := min(j.clones(), 100/max(1, step)+1)
+		apart, each := begins, j.perFile(0)
+		if step == 0 {
+			apart = 1
+		}
+		for _, name := range j.fileNames() {
+			r := all[name]
+			if r == nil {
+				r = &regions{largest: map[uint64]uint64{}}
+				all[name] = r
+			}
+			r.count += begins
+			for clone := range apart {
+				at := j.percents["offset"] + clone*step
+				r.largest[at] = max(r.largest[at], each)
 			}
 		}
 	}
-	least := uint64(0)
-	if len(regions) < 2 {
-		return least
-	}
-	for _, r := range regions {
-		next := uint64(100)
-		for _, other := range regions {
-			if other.percent > r.percent {
-				next = min(next, other.percent)
-			}
-		}
-		if next > r.percent {
-			least = max(least, workload.Product(r.bytes, 100)/(next-r.percent))
-		}
+	least := map[string]uint64{}
+	for name, r := range all {
+		least[name] = r.least()
 	}
 	return least
 }
 
+// least is how large the file is if none of its regions reaches the next.
+func (r *regions) least() (bytes uint64) {
+	if r.count < 2 {
+		return 0
+	}
+	next := uint64(100)
+	for _, at := range slices.Backward(slices.Sorted(maps.Keys(r.largest))) {
+		if at < next {
+			bytes = max(bytes, workload.Product(r.largest[at], 100)/(next-at))
+			next = at
+		}
+	}
+	return bytes
+}
+
 // wholeOf is the size of each of the job's files, if it is given, and the job that gives it.
-func (j job) wholeOf(given map[string]givenSize) givenSize {
+func (j job) wholeOf(given map[string]givenSize, shared map[string]bool) givenSize {
 	if low, _, _ := strings.Cut(j.options["filesize"], "-"); number(low) > 0 {
 		return givenSize{number(low), j.name}
 	}
 	var least givenSize
-	for i, name := range j.names() {
+	for i, name := range j.names(shared) {
 		if g := given[name]; i == 0 || g.bytes < least.bytes {
 			least = g
 		}

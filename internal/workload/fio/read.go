@@ -245,6 +245,9 @@ func (r *reader) parameters(name string) {
 
 // option checks one option and puts its canonical value into the job, or notes why not.
 func (r *reader) option(j *job, o option, section string) {
+	if len(r.problems) >= maxProblems {
+		return // nobody learns what else is wrong, and to find what a name resembles is work
+	}
 	if strings.ContainsRune(o.value, '$') && !r.replaceVariables(&o) {
 		return
 	}

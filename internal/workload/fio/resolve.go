@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"storagebench.io/storagebench/internal/result"
@@ -81,31 +82,16 @@ func resolveAll(c config, mode trial.Mode, name string) resolved {
 	r := newReader(c, mode)
 	r.read(name)
 	r.retarget()
-	threads, together, most, files := uint64(0), uint64(0), uint64(0), uint64(0)
 	for i := range r.jobs {
 		r.complete(&r.jobs[i])
 	}
-	r.sizeShared()
+	if r.checkCounts() {
+		r.sizeShared()
+	}
 	for i := range r.jobs {
-		j := &r.jobs[i]
-		if err := j.checkWhole(mode); err != nil {
+		if err := r.jobs[i].checkWhole(mode); err != nil {
 			r.problem(err)
 		}
-		if j.on("stonewall") {
-			together = 0
-		}
-		threads, together = threads+j.clones(), together+j.clones()
-		most = max(most, together)
-		files += j.clones() * j.files()
-	}
-	switch {
-	case most > maxTogether:
-		r.problem(invalid(c.field(), fmt.Sprintf("%d clones run together, more than the limit of %d", most, maxTogether), "lower numjobs, or let jobs run one after the other (stonewall)"))
-	case threads > maxThreads:
-		r.problem(invalid(c.field(), fmt.Sprintf("the jobs have %d clones in total, more than the limit of %d", threads, maxThreads), "lower numjobs, or make several workloads of the groups that run one after the other"))
-	}
-	if files > maxAllFiles {
-		r.problem(invalid(c.field(), fmt.Sprintf("the jobs have %d files in total, more than the limit of %d", files, maxAllFiles), "lower nrfiles or numjobs"))
 	}
 	if err := c.offerRate(r.jobs); err != nil {
 		r.problem(err)
@@ -117,6 +103,35 @@ func resolveAll(c config, mode trial.Mode, name string) resolved {
 		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line))
 	})
 	return resolved{r.jobs, r.changes, r.problems}
+}
+
+// checkCounts refuses more clones and files than fio may have. It reports whether the jobs have no more: what is
+// derived of each clone and each file is only then a bounded amount of work.
+func (r *reader) checkCounts() bool {
+	threads, together, most, files := uint64(0), uint64(0), uint64(0), uint64(0)
+	for _, j := range r.jobs {
+		if j.on("stonewall") {
+			together = 0
+		}
+		threads, together = threads+j.clones(), together+j.clones()
+		most = max(most, together)
+		files += j.clones() * j.files()
+	}
+	field, good := r.config.field(), true
+	refuse := func(message, remedy string) {
+		r.problem(invalid(field, message, remedy))
+		good = false
+	}
+	switch {
+	case most > maxTogether:
+		refuse(fmt.Sprintf("%d clones run together, more than the limit of %d", most, maxTogether), "lower numjobs, or let jobs run one after the other (stonewall)")
+	case threads > maxThreads:
+		refuse(fmt.Sprintf("the jobs have %d clones in total, more than the limit of %d", threads, maxThreads), "lower numjobs, or make several workloads of the groups that run one after the other")
+	}
+	if files > maxAllFiles {
+		refuse(fmt.Sprintf("the jobs have %d files in total, more than the limit of %d", files, maxAllFiles), "lower nrfiles or numjobs")
+	}
+	return good
 }
 
 // complete decides on options that depend on each other.
@@ -156,10 +171,11 @@ func (r *reader) sizeShared() {
 	if r.mode == trial.Block {
 		return
 	}
-	given := givenSizes(r.jobs)
+	shared := sharedNames(r.jobs)
+	given := givenSizes(r.jobs, shared)
 	for i := range r.jobs {
 		j := &r.jobs[i]
-		whole, sized := j.wholeOf(given), j.sized()
+		whole, sized := j.wholeOf(given, shared), j.sized()
 		if whole.bytes > 0 && !sized {
 			r.change(j.place, "job %s has the size of its file, which job %s gives", j.name, whole.job)
 			if offset := number(j.options["offset"]); offset >= whole.bytes {
@@ -351,7 +367,7 @@ func (j job) minBlock() uint64 {
 
 // defaultName is what fio calls a file of a job without filename.
 func (j job) defaultName(clone, file uint64) string {
-	return fmt.Sprintf("%s.%d.%d", cmp.Or(j.filesOf, j.name), clone, file)
+	return cmp.Or(j.filesOf, j.name) + "." + strconv.FormatUint(clone, 10) + "." + strconv.FormatUint(file, 10)
 }
 
 // engine is ioengine, with fio's default.

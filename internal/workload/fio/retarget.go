@@ -22,7 +22,7 @@ func (r *reader) retarget() {
 		}
 		return
 	}
-	f := fileNamer{given: map[string]string{}, taken: map[string]bool{}}
+	f := fileNamer{given: map[string]string{}, taken: map[string]bool{}, last: map[string]int{}}
 	for _, j := range r.jobs {
 		if _, elsewhere := j.raws["directory"]; elsewhere {
 			continue
@@ -138,6 +138,7 @@ func (r *reader) format(j *job, f *fileNamer) {
 type fileNamer struct {
 	given map[string]string // by path
 	taken map[string]bool
+	last  map[string]int // number given, or found taken, by base: those below it are taken, too
 }
 
 // reserve gives a plain name to the file that has it already.
@@ -153,8 +154,9 @@ func (f *fileNamer) name(of string) string {
 	}
 	base := safeFile(of)
 	own := base
-	for n := 2; f.taken[own]; n++ {
-		own = base + "-" + strconv.Itoa(n)
+	for f.taken[own] {
+		f.last[base] = max(1, f.last[base]) + 1
+		own = base + "-" + strconv.Itoa(f.last[base])
 	}
 	f.given[of], f.taken[own] = own, true
 	return own

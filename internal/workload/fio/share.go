@@ -43,12 +43,29 @@ func (r *reader) shareNames() {
 	}
 }
 
-// names of all files of the job's clones, unless there are too many to list.
-func (j job) names() []string {
-	if j.has("filename") {
-		return j.fileNames()
+// sharedNames are the names of jobs whose own files others may use: those of filesOf, and those of which a
+// file is named. All other jobs have theirs alone, however many these are.
+func sharedNames(jobs []job) map[string]bool {
+	shared := map[string]bool{}
+	for _, j := range jobs {
+		if j.filesOf != "" {
+			shared[j.filesOf] = true
+		}
+		for _, name := range j.fileNames() {
+			if file := strings.LastIndexByte(name, '.'); file > 0 {
+				shared[name[:max(0, strings.LastIndexByte(name[:file], '.'))]] = true // see defaultName
+			}
+		}
 	}
-	if j.clones()*j.files() > maxListed {
+	return shared
+}
+
+// names of all files of the job's clones that others may use, unless there are too many to list.
+func (j job) names(shared map[string]bool) []string {
+	switch {
+	case j.has("filename"):
+		return j.fileNames()
+	case j.filesOf == "" && !shared[j.name], j.clones()*j.files() > maxListed:
 		return nil
 	}
 	var names []string

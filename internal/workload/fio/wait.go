@@ -15,6 +15,9 @@ func (r *reader) waits(created map[string]bool) {
 	var earlier, together []string // names of jobs above, and of those that run together
 	waited := ""                   // what all of together waited for
 	for i := range r.jobs {
+		if len(r.problems) >= maxProblems {
+			return
+		}
 		j := &r.jobs[i]
 		o, waits := j.raws["wait_for"]
 		other := func(name string) bool { return name != o.value }
