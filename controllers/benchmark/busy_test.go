@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"storagebench.io/storagebench/api/reason"
@@ -25,5 +26,18 @@ func TestABenchmarkThatWaitsForOthersKeepsWhatItHas(t *testing.T) {
 	}
 	if len(p.Status.Conditions) > 0 {
 		t.Errorf("it says %+v", p.Status.Conditions)
+	}
+}
+
+// A reconciler without clients reads nothing either, or the test ends here.
+func TestAPassWithoutATurnOfItsNamespaceDoesNothing(t *testing.T) {
+	r := &Reconciler{}
+	for range stores.Passes {
+		_, other := r.turns.Pass(t.Context(), "lab")
+		_ = other.Enter() // until there is no turn
+	}
+	got, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "lab", Name: "b"}})
+	if err != nil || got.RequeueAfter <= 0 {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -54,7 +54,7 @@ type pass struct {
 	*v1alpha1.StorageBenchmark
 	before  *v1alpha1.StorageBenchmark
 	outcome status.Outcome
-	// turn is what the pass needs to use a ResultStore.
+	// turn is what the pass needs to go on, and to use a ResultStore.
 	turn *stores.Turn
 	// gone: there is no benchmark any more whose status could be written.
 	gone bool
@@ -66,6 +66,11 @@ type step func(context.Context, *pass) (done bool, err error)
 
 // Reconcile takes one benchmark a step further.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
+	ctx, turn := r.turns.Pass(ctx, req.Namespace)
+	defer turn.Leave()
+	if err := turn.Enter(); err != nil {
+		return ctrl.Result{RequeueAfter: turn.Again()}, nil //nolint:nilerr // others of the namespace have their turn
+	}
 	b := &v1alpha1.StorageBenchmark{}
 	if err := r.Get(ctx, req.NamespacedName, b); err != nil {
 		if !apierrors.IsNotFound(err) {
@@ -86,8 +91,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	if err := r.Leases.ReleaseStrays(ctx, req.NamespacedName, b.UID); err != nil {
 		return ctrl.Result{}, err
 	}
-	ctx, turn := r.turns.Pass(ctx, req.Namespace)
-	defer turn.Leave()
 	p := &pass{StorageBenchmark: b, before: b.DeepCopy(), turn: turn}
 	defer func() { result, err = r.summarize(ctx, p, err) }()
 	for _, step := range []step{r.adopt, r.remove, r.protect, r.rest, r.stop, r.start, r.run} {

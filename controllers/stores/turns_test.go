@@ -24,7 +24,7 @@ func hung(turns *Turns, namespace, store string, n int) (in []*Turn) {
 func TestTheBenchmarksOfOneNamespaceDoNotHoldTheOperator(t *testing.T) {
 	var turns Turns
 	in := hung(&turns, "greedy", "slow", 100)
-	if len(in) != ofNamespace {
+	if len(in) != atStores {
 		t.Fatalf("%d passes of one namespace wait for a store", len(in))
 	}
 	other := hung(&turns, "modest", "slow", 1)
@@ -78,7 +78,7 @@ func TestAPassKeepsItsTurnAndWaitsForOneAsLongAsOthersHaveTaken(t *testing.T) {
 // A pass without a turn learns so before anything is read or sent.
 func TestOpenTakesTheTurn(t *testing.T) {
 	var turns Turns
-	hung(&turns, "n", "s", ofNamespace)
+	hung(&turns, "n", "s", atStores)
 	ctx, _ := turns.Pass(t.Context(), "n")
 	b := &Buckets{}
 	rs := &v1alpha1.ResultStore{}
@@ -88,5 +88,62 @@ func TestOpenTakesTheTurn(t *testing.T) {
 	}
 	if _, err := b.Open(ctx, Internal()); errors.Is(err, ErrBusy) {
 		t.Error("the operator's own store needs a turn")
+	}
+}
+
+// A pass of the operator's own store opens no ResultStore, and may take as long: it builds plans and folds results.
+func TestPassesOfOneNamespaceLeaveOthersTheirTurn(t *testing.T) {
+	var turns Turns
+	enter := func(namespace string) *Turn {
+		_, turn := turns.Pass(t.Context(), namespace)
+		if turn.Enter() != nil {
+			return nil
+		}
+		return turn
+	}
+	var in []*Turn
+	for range 2 * Passes {
+		if turn := enter("greedy"); turn != nil {
+			in = append(in, turn)
+		}
+	}
+	if len(in) != ofNamespace || len(in) > Passes/2 {
+		t.Fatalf("%d of %d passes are of one namespace", len(in), Passes)
+	}
+	if enter("modest") == nil {
+		t.Error("another namespace has no turn")
+	}
+	in[0].Leave()
+	if enter("greedy") == nil {
+		t.Error("there is no turn after one was left")
+	}
+}
+
+// However long others of the namespace wait for a slow store, those that need none go on, and wait for each other
+// no longer than they take.
+func TestAPassWithoutAStoreDoesNotWaitForThoseThatHaveOne(t *testing.T) {
+	var turns Turns
+	start := time.Unix(1000, 0)
+	for range atStores {
+		_, turn := turns.Pass(t.Context(), "n")
+		if err := errors.Join(turn.enter(start), turn.take("slow", start)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := start.Add(time.Minute)
+	_, inside := turns.Pass(t.Context(), "n")
+	if err := inside.enter(now); err != nil {
+		t.Fatalf("it has no turn: %v", err)
+	}
+	if err := inside.take("slow", now); !errors.Is(err, ErrBusy) {
+		t.Errorf("a third one waits for the store: %v", err)
+	}
+	_, next := turns.Pass(t.Context(), "n")
+	if err := next.enter(now); !errors.Is(err, ErrBusy) || next.Again() != soonest {
+		t.Errorf("%v, again in %s", err, next.Again())
+	}
+	inside.Leave()
+	if err := next.enter(now); err != nil {
+		t.Error(err)
 	}
 }
