@@ -21,12 +21,28 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
+// betweenRuns is how long after a run was recorded the next one is. Each stores a plan of up to half a MiB, without a
+// ResultStore in etcd, and a few bytes of the spec or of an annotation ask for it.
+const betweenRuns = 10 * time.Second
+
+// pause is how long the next run must wait for that.
+func (r *Reconciler) pause(run *v1alpha1.RunStatus) time.Duration {
+	if run == nil {
+		return 0
+	}
+	return min(run.QueuedAt.Add(betweenRuns).Sub(r.Clock.Now()), betweenRuns) // the clock may have gone back
+}
+
 // start checks all that the spec needs, builds and stores the plan, and records the run. It
 // creates nothing in the cluster.
 func (r *Reconciler) start(ctx context.Context, p *pass) (done bool, err error) {
 	replan := p.Status.Run != nil && p.Status.Run.PlanDigest == "" && p.Status.Run.StartedAt == nil
 	if p.unchanged() && !replan {
 		return false, nil
+	}
+	if left := r.pause(p.Status.Run); left > 0 && !replan {
+		p.outcome = status.Underway(reason.Pending, fmt.Sprintf("the next run begins %s after the last one was recorded", betweenRuns), left)
+		return true, nil
 	}
 	whole, err := r.whole(ctx, p)
 	if err != nil {
