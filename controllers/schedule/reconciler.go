@@ -22,6 +22,7 @@ import (
 
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers/action"
+	"storagebench.io/storagebench/controllers/stores"
 	"storagebench.io/storagebench/controllers/trim"
 	"storagebench.io/storagebench/internal/history"
 	"storagebench.io/storagebench/internal/schedule"
@@ -35,6 +36,9 @@ type Reconciler struct {
 	Live   client.Reader
 	Events events.EventRecorder
 	Clock  clock.PassiveClock
+
+	refusals refusals
+	turns    stores.Turns
 }
 
 // pass is one look at a schedule.
@@ -85,8 +89,14 @@ func (p *pass) active() (out []*v1alpha1.StorageBenchmark) {
 
 // Reconcile looks at one schedule.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	ctx, turn := r.turns.Pass(ctx, req.Namespace)
+	defer turn.Leave()
+	if turn.Enter() != nil { // others of the namespace have their turn
+		return ctrl.Result{RequeueAfter: turn.Again()}, nil
+	}
 	s := &v1alpha1.StorageBenchmarkSchedule{}
 	if err := r.Get(ctx, req.NamespacedName, s); err != nil || !s.DeletionTimestamp.IsZero() {
+		r.refusals.forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	p := &pass{StorageBenchmarkSchedule: s, before: s.DeepCopy(), now: r.Clock.Now()}
@@ -244,7 +254,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.StorageBenchmarkSchedule{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Owns(&v1alpha1.StorageBenchmark{}, builder.WithPredicates(endedOrStuck)).
-		WithOptions(controller.Options{RateLimiter: action.Retries()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: stores.Passes, RateLimiter: action.Retries()}).
 		Complete(r)
 }
 

@@ -38,6 +38,7 @@ type world struct {
 	events []string
 	// refuse is what the API server answers to a new benchmark.
 	refuse error
+	tries  int // to make a benchmark
 	again  time.Duration
 }
 
@@ -64,7 +65,7 @@ func newWorld(t *testing.T, change func(*v1alpha1.StorageBenchmarkSchedule)) *wo
 		t.Fatal(err)
 	}
 	w.c = builder.WithInterceptorFuncs(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
-		if w.refuse != nil {
+		if w.tries++; w.refuse != nil {
 			return w.refuse
 		}
 		return c.Create(ctx, o, options...)

@@ -23,8 +23,9 @@ import (
 const (
 	// maxActive is how many runs go on at once with concurrencyPolicy Allow.
 	maxActive = 32
-	// rejectedRetry is how soon a run is tried again that the API server refused.
-	rejectedRetry = time.Minute
+	// A run that the API server refused is tried again after 1 min, 2 min, 4 min, 5 min …
+	firstRetry = time.Minute
+	lastRetry  = 5 * time.Minute
 )
 
 // timetable reads the spec.
@@ -109,6 +110,9 @@ func (r *Reconciler) due(ctx context.Context, p *pass, due schedule.Due) error {
 		p.Status.LastScheduleTime = stamp(due.Time)
 		return nil
 	}
+	if r.refusals.wait(p) {
+		return nil
+	}
 	active := p.active()
 	policy := p.Spec.ConcurrencyPolicy
 	if policy == v1alpha1.AllowConcurrent && len(active) >= maxActive {
@@ -166,7 +170,7 @@ func (r *Reconciler) create(ctx context.Context, p *pass, due schedule.Due) erro
 			return err
 		}
 		if !metav1.IsControlledBy(b, p.StorageBenchmarkSchedule) {
-			p.reject(fmt.Sprintf("there is a StorageBenchmark %s already, which this schedule has not made: delete or rename it", b.Name))
+			r.reject(p, fmt.Sprintf("there is a StorageBenchmark %s already, which this schedule has not made: delete or rename it", b.Name))
 			return nil
 		}
 		// An earlier pass has made it, and did not get to write that down.
@@ -175,7 +179,7 @@ func (r *Reconciler) create(ctx context.Context, p *pass, due schedule.Due) erro
 		}
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err),
 		apierrors.IsInternalError(err), apierrors.IsRequestEntityTooLargeError(err): // a webhook that does not answer
-		p.reject(fmt.Sprintf("spec.template: the API server refused the benchmark: %v", err))
+		r.reject(p, fmt.Sprintf("spec.template: the API server refused the benchmark: %v", err))
 		return nil
 	case err != nil:
 		return err
@@ -184,13 +188,14 @@ func (r *Reconciler) create(ctx context.Context, p *pass, due schedule.Due) erro
 		p.tell("RunStarted", "made benchmark "+b.Name)
 		p.benchmarks = append(p.benchmarks, *b)
 	}
+	r.refusals.forget(client.ObjectKeyFromObject(p.StorageBenchmarkSchedule))
 	p.Status.LastScheduleTime = stamp(due.Time)
 	return nil
 }
 
-func (p *pass) reject(message string) {
+func (r *Reconciler) reject(p *pass, message string) {
 	p.obstacle = &obstacle{reason.RunRejected, message}
-	p.lookAgain(p.now.Add(rejectedRetry))
+	p.lookAgain(r.refusals.add(p))
 }
 
 // nameOf is the name of the benchmark of a time.

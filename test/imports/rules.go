@@ -170,7 +170,7 @@ var Rules = []Rule{
 	},
 	{
 		Path:    "controllers/schedule",
-		Own:     []string{"api/v1alpha1", "controllers/action", "controllers/trim", "internal/history", "internal/plan", "internal/schedule", "internal/status", "internal/timetable"},
+		Own:     []string{"api/v1alpha1", "controllers/action", "controllers/stores", "controllers/trim", "internal/history", "internal/plan", "internal/schedule", "internal/status", "internal/timetable"},
 		Foreign: controllerFramework,
 	},
 	{
