@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
@@ -73,5 +76,104 @@ func TestThatOthersWaitIsNoFailureOfTheStore(t *testing.T) {
 	err := unstored(&v1alpha1.ResultStore{}, fmt.Errorf("s: %w", stores.ErrBusy))
 	if _, failed := errors.AsType[*trial.Failure](err); failed || !errors.Is(err, stores.ErrBusy) {
 		t.Error(err)
+	}
+}
+
+// forger has a large document for each planned trial.
+type forger struct {
+	*bucket
+	plan *trial.Plan
+	d    result.Trial
+}
+
+func (f *forger) List(context.Context, string, int) (keys []string, err error) {
+	for _, t := range f.plan.Trials {
+		keys = append(keys, f.plan.Keys().Trial(self.Name, t.ID))
+	}
+	return keys, nil
+}
+
+func (f *forger) GetLimited(_ context.Context, key string, _ int) ([]byte, error) {
+	for _, t := range f.plan.Trials {
+		if key == f.plan.Keys().Trial(self.Name, t.ID) {
+			f.d.Trial = t
+			return result.Encode(f.d)
+		}
+	}
+	return nil, store.ErrNotFound
+}
+
+// forged is a plan of many trials, and a store with a document for each, as large as they may be.
+func forged(t *testing.T, trials int, m result.Measurement) *forger {
+	t.Helper()
+	p := *plan
+	p.Trials = nil
+	for i := range trials {
+		p.Trials = append(p.Trials, trial.Trial{ID: fmt.Sprint("w-", i), Workload: "w", Repeat: i + 1})
+	}
+	d := documentOf(self, trial.Trial{})
+	d.Measurement = m
+	return &forger{bucket: newBucket(t), plan: &p, d: d}
+}
+
+// grown is by how many MiB the heap grows while f runs.
+func grown(f func()) int {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	before, highest := m.HeapInuse, m.HeapInuse
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			runtime.ReadMemStats(&m)
+			highest = max(highest, m.HeapInuse)
+			select {
+			case <-stop:
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+	}()
+	f()
+	close(stop)
+	<-done
+	return int((highest - before) >> 20)
+}
+
+// The operator has 256 MiB. What was too much is too much again after a restart.
+func TestDocumentsThatTogetherAreTooLargeAreTheWorkersFailure(t *testing.T) {
+	verdicts := slices.Repeat([]result.Verdict{{Name: "V", Effect: result.Qualifies, Sentence: strings.Repeat("<", 8<<10)}}, 256)
+	restoring := slices.Repeat([]result.Tunable{{Name: "n", Restoring: strings.Repeat("x", 1<<17)}}, 50)
+	var parts []result.Part
+	for i := range 32 {
+		m := result.Metrics{}
+		for j := range 500 {
+			m.Set(fmt.Sprint("a.submission.", j), "", 1)
+		}
+		parts = append(parts, result.Part{Name: fmt.Sprint("p", i), Operations: []string{"read"}, Metrics: m})
+	}
+	for name, c := range map[string]struct {
+		trials   int
+		m        result.Measurement
+		tunables []result.Tunable
+		rejected bool
+	}{
+		"verdicts":                  {100, result.Measurement{Verdicts: verdicts}, nil, true},
+		"texts that are cut":        {45, result.Measurement{}, restoring, true},
+		"metrics that are left out": {60, result.Measurement{Parts: parts}, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := forged(t, c.trials, c.m)
+			f.d.Tunables = c.tunables
+			var settled Settled
+			var err error
+			if mib := grown(func() { settled, err = settle(t.Context(), f, f.plan, self, nil, nil) }); mib > 100 {
+				t.Errorf("settling takes %d MiB", mib)
+			}
+			if rejected := settled.Failure != nil && settled.Failure.Class == reason.ResultsRejected; err != nil || rejected != c.rejected {
+				t.Errorf("%+v, %v", settled, err)
+			}
+		})
 	}
 }

@@ -82,7 +82,7 @@ func settle(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self trial
 	if summary.Stopped = nil; p.Stop != nil { // whatever the worker says
 		summary.Stopped = stopping.Decide(p, self.Target, share, summary.Trials).Stopped
 	}
-	document, err := json.Marshal(summary)
+	document, err := decoded(func() ([]byte, error) { return result.Encode(summary) })
 	if err != nil {
 		return Settled{}, fmt.Errorf("results: %w", err)
 	}
@@ -145,6 +145,7 @@ func collect(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self tria
 	if err != nil {
 		return nil, err
 	}
+	kept := result.NewKept()
 	for _, t := range p.Trials {
 		key := p.Keys().Trial(self.Name, t.ID)
 		if summary.Has(t.ID) || !slices.Contains(keys, key) {
@@ -157,12 +158,18 @@ func collect(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self tria
 		if err != nil {
 			return nil, err
 		}
-		d, err := decoded(func() (*result.Trial, error) { return result.DecodeTrial(document, "") })
-		if err != nil || !d.BelongsTo(p, self, t) {
-			continue // whoever wrote it, it is no trial of this run
+		folded, err := decoded(func() (bool, error) {
+			d, err := result.DecodeTrial(document, "")
+			if err != nil || !d.BelongsTo(p, self, t) {
+				return false, nil // whoever wrote it, it is no trial of this run
+			}
+			summary.Fold(d, result.Object{Key: key, Bytes: len(document), Digest: trial.Digest(document)})
+			return true, kept.Count(summary)
+		})
+		if err != nil {
+			return nil, &rejectedError{err.Error()}
 		}
-		found = true
-		summary.Fold(d, result.Object{Key: key, Bytes: len(document), Digest: trial.Digest(document)})
+		found = found || folded
 	}
 	if !found {
 		return nil, nil

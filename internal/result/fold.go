@@ -88,7 +88,7 @@ func firstTunables(all []Tunable) []Tunable {
 	first := slices.Clone(all[:min(len(all), maxTunables)])
 	for i := range first {
 		if text := first[i].Restoring; len(text) > maxSentence {
-			first[i].Restoring = strings.ToValidUTF8(text[:maxSentence], "")
+			first[i].Restoring = strings.Clone(strings.ToValidUTF8(text[:maxSentence], "")) // the rest is not kept in memory
 		}
 	}
 	return first
