@@ -86,10 +86,22 @@ func (h *Histogram) Count() uint64 { return h.total }
 
 // Percentile returns the nearest-rank percentile in nanoseconds, p in (0, 100],
 // and 0 if the histogram is empty.
-func (h *Histogram) Percentile(p float64) uint64 {
+func (h *Histogram) Percentile(p float64) uint64 { return h.Percentiles(p)[0] }
+
+// Percentiles returns several of them, for which it sorts the buckets once.
+func (h *Histogram) Percentiles(ps ...float64) []uint64 {
+	out := make([]uint64, len(ps))
 	if h.total == 0 {
-		return 0
+		return out
 	}
+	sorted := h.indexes()
+	for i, p := range ps {
+		out[i] = h.percentile(p, sorted)
+	}
+	return out
+}
+
+func (h *Histogram) percentile(p float64, sorted []int) uint64 {
 	exact := p * float64(h.total) / 100
 	// 99.9 has no exact binary representation: without the slack, the rank of
 	// p99.9 of 1000 values would be 1000, the maximum.
@@ -97,7 +109,7 @@ func (h *Histogram) Percentile(p float64) uint64 {
 	rank = min(max(rank, 1), h.total)
 	var seen uint64
 	last := 0
-	for _, i := range h.indexes() {
+	for _, i := range sorted {
 		seen += h.counts[i]
 		last = i
 		if seen >= rank {

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"strings"
 	"time"
 
 	"storagebench.io/storagebench/internal/histogram"
@@ -64,9 +65,35 @@ func (m Metrics) SetTimes(name string, mean, highest float64, h *histogram.Histo
 	if h.Count() == 0 {
 		return
 	}
-	for _, p := range percentiles {
-		seconds(p.name, float64(h.Percentile(p.p)))
+	for i, ns := range h.Percentiles(ofMetrics()...) {
+		seconds(percentiles[i].name, float64(ns))
 	}
+}
+
+func ofMetrics() (ps []float64) {
+	for _, p := range percentiles {
+		ps = append(ps, p.p)
+	}
+	return ps
+}
+
+// Percentiles returns the percentiles in seconds, by the metrics that engines and observers name so:
+// read.latency.p99 of the histogram read, read.completion.p99 of read.completion, and
+// device.read.wait.p99 alike. Other names are nobody's, and each would cost time.
+func (h Histograms) Percentiles() map[string]float64 {
+	out := map[string]float64{}
+	for of, times := range h {
+		if times == nil || times.Count() == 0 {
+			continue
+		}
+		if !strings.HasSuffix(of, ".completion") && !strings.HasSuffix(of, ".wait") {
+			of += ".latency"
+		}
+		for i, ns := range times.Percentiles(ofMetrics()...) {
+			out[of+"."+percentiles[i].name] = float64(ns) / 1e9
+		}
+	}
+	return out
 }
 
 // Histograms are latencies keyed by operation (read, write, trim, sync); of an imported

@@ -93,15 +93,15 @@ func GateLooks(p *trial.Plan, trials int) Looks {
 }
 
 // onTrials decides gates on the trials of a worker.
-func onTrials(p *trial.Plan, w *result.WorkerSummary) func(trial.Gate, result.Row) result.Gate {
+func onTrials(p *trial.Plan, looks Looks, w *result.WorkerSummary) func(trial.Gate, result.Row) result.Gate {
 	return func(g trial.Gate, row result.Row) result.Gate {
 		values, bounds := valuesOf(w, trial.Cell{Workload: row.Workload, Variant: row.Variant}, row.Part, g.Metric)
-		return decideRow(p, g, row, values, bounds)
+		return decideRow(p, looks, g, row, values, bounds)
 	}
 }
 
 // onVolumes decides gates on the values of each volume.
-func onVolumes(p *trial.Plan, byKey map[replicaKey][]replica) func(trial.Gate, result.Row) result.Gate {
+func onVolumes(p *trial.Plan, looks Looks, byKey map[replicaKey][]replica) func(trial.Gate, result.Row) result.Gate {
 	return func(g trial.Gate, row result.Row) result.Gate {
 		var perVolume [][]float64
 		bounds, n := 0, 0
@@ -116,15 +116,19 @@ func onVolumes(p *trial.Plan, byKey map[replicaKey][]replica) func(trial.Gate, r
 			perVolume = append(perVolume, values)
 		}
 		if len(perVolume) == 1 && p.Volumes <= 1 {
-			return decideRow(p, g, row, perVolume[0], bounds)
+			return decideRow(p, looks, g, row, perVolume[0], bounds)
 		}
 		return gateOf(g, row, DecideVolumeGate(perVolume, g.Limit, g.AtMost), n, bounds)
 	}
 }
 
-// decideRow decides a gate on a row.
-func decideRow(p *trial.Plan, g trial.Gate, row result.Row, values []float64, bounds int) result.Gate {
-	return gateOf(g, row, DecideGate(values, GateLooks(p, len(values)), g.Limit, g.AtMost), len(values), bounds)
+// decideRow decides a gate on a row. looks are those of the plan's intervals, which remember their ranks.
+func decideRow(p *trial.Plan, looks Looks, g trial.Gate, row result.Row, values []float64, bounds int) result.Gate {
+	ofGate := GateLooks(p, len(values))
+	if ofGate.Max == looks.Max && ofGate.Spending == looks.Spending {
+		ofGate = looks
+	}
+	return gateOf(g, row, DecideGate(values, ofGate, g.Limit, g.AtMost), len(values), bounds)
 }
 
 // gateOf is the gate of a row after a decision on n trials, of which some are only bounds.

@@ -30,6 +30,23 @@ type Looks struct {
 	// Max is the number of trials after which the run ends anyway (trials.max).
 	Max      int
 	Spending Spending
+	// ranks by the number of trials, if they are remembered.
+	ranks []int
+}
+
+// remembered returns looks that do not compute the ranks again for each metric.
+func (l Looks) remembered() Looks {
+	if l.Spending != Once {
+		l.ranks = l.spendingRanks()
+	}
+	return l
+}
+
+func (l Looks) spendingRanks() []int {
+	if l.ranks != nil {
+		return l.ranks
+	}
+	return SpendingRanks(l.Max, l.Spending == Front)
 }
 
 // Due reports whether the interval may be looked at after n trials.
@@ -48,7 +65,7 @@ func (l Looks) Rank(n int) int {
 		return rank(n, Confidence)
 	}
 	// After Max nothing is left to spend: the ranks stay, which is as valid.
-	return SpendingRanks(l.Max, l.Spending == Front)[min(n, max(l.Max, MinTrials))]
+	return l.spendingRanks()[min(n, max(l.Max, MinTrials))]
 }
 
 // next returns the smallest number of trials from n on that has a larger rank than one fewer has.
@@ -63,7 +80,7 @@ func (l Looks) next(n int) int {
 		}
 		return n
 	}
-	ranks := SpendingRanks(l.Max, l.Spending == Front)
+	ranks := l.spendingRanks()
 	for m := n; m < len(ranks); m++ {
 		if ranks[m] > ranks[m-1] {
 			return m

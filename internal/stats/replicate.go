@@ -59,7 +59,7 @@ func (f *Fold) acrossVolumes() (rows []result.Row, all []compared) {
 	for _, worker := range f.plan.Workers {
 		if worker.Volume == 1 {
 			own := slices.DeleteFunc(slices.Clone(rows), func(r result.Row) bool { return r.Target != worker.Target || r.Node != worker.Node })
-			f.addGates(gates(f.plan, worker, own, onVolumes(f.plan, byKey)))
+			f.addGates(gates(f.plan, worker, own, onVolumes(f.plan, f.looks, byKey)))
 		}
 	}
 	for _, key := range keys {
@@ -132,8 +132,9 @@ func mergeReplicas(p *trial.Plan, replicas []replica) result.Row {
 	}
 	row.SpeaksFor = rowSpeaksFor(p, replicas[0].worker, row.Volumes)
 	sortVerdicts(row.Verdicts)
+	pooled := row.Histograms.Percentiles()
 	for name, unit := range units {
-		row.Metrics[name] = volumesEstimate(name, unit, replicas, row.Histograms)
+		row.Metrics[name] = volumesEstimate(name, unit, replicas, pooled)
 	}
 	row.TrialSeconds = shortTrial(row)
 	return row
@@ -141,7 +142,7 @@ func mergeReplicas(p *trial.Plan, replicas []replica) result.Row {
 
 // volumesEstimate is the estimate of a metric over volumes. One with values that are 0 or only bounds
 // has no interval.
-func volumesEstimate(name, unit string, replicas []replica, pooled result.Histograms) result.Estimate {
+func volumesEstimate(name, unit string, replicas []replica, pooled map[string]float64) result.Estimate {
 	var perVolume [][]float64
 	var metrics []result.Metric
 	for _, r := range replicas {

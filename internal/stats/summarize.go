@@ -1,12 +1,10 @@
 package stats
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -31,6 +29,7 @@ const (
 // worker's rows, so that they bound its memory, not the uploads.
 type Fold struct {
 	plan    *trial.Plan
+	looks   Looks
 	workers map[string]trial.Worker
 	// parts of the summary, by worker.
 	parts        map[string]part
@@ -61,7 +60,7 @@ type part struct {
 
 // NewFold begins the summary of a run.
 func NewFold(p *trial.Plan) *Fold {
-	f := &Fold{plan: p, workers: map[string]trial.Worker{}, parts: map[string]part{}, gatesOf: map[result.GateOutcome]int{}}
+	f := &Fold{plan: p, looks: looksOf(p).remembered(), workers: map[string]trial.Worker{}, parts: map[string]part{}, gatesOf: map[result.GateOutcome]int{}}
 	for _, w := range p.Workers {
 		f.workers[w.Name] = w
 	}
@@ -84,7 +83,7 @@ func (f *Fold) Add(w *result.WorkerSummary) error {
 			continue
 		}
 		for _, part := range partsOf(w, cell) {
-			row, values, ok := buildRow(worker, cell, part, w, looksOf(f.plan))
+			row, values, ok := buildRow(worker, cell, part, w, f.looks)
 			if !ok {
 				continue
 			}
@@ -97,7 +96,7 @@ func (f *Fold) Add(w *result.WorkerSummary) error {
 	}
 	var decidedGates []result.Gate
 	if worker.Volume == 0 {
-		decidedGates = gates(f.plan, worker, p.rows, onTrials(f.plan, w))
+		decidedGates = gates(f.plan, worker, p.rows, onTrials(f.plan, f.looks, w))
 		p.sweeps = append(sweeps(f.plan, worker, p.rows, w), knees(f.plan, worker, w)...)
 	}
 	metrics := p.metrics()
@@ -303,36 +302,22 @@ func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.Worke
 		}
 	}
 	sortVerdicts(row.Verdicts)
+	pooled := row.Histograms.Percentiles()
 	for name, vs := range values {
-		row.Metrics[name] = estimate(name, units[name], vs, row.Histograms, looks)
+		row.Metrics[name] = estimate(name, units[name], vs, pooled, looks)
 	}
 	row.TrialSeconds = shortTrial(row)
 	return row, values, true
 }
 
-func estimate(name, unit string, values []result.Metric, pooled result.Histograms, looks Looks) result.Estimate {
+// estimate is that of a metric; pooled are the percentiles of its row's histograms, by metric.
+func estimate(name, unit string, values []result.Metric, pooled map[string]float64, looks Looks) result.Estimate {
 	e := bounded(values, looks)
 	e.Unit = unit
-	if operation, percentile, ok := latencyPercentile(name); ok {
-		if h := pooled[operation]; h != nil && h.Count() > 0 {
-			seconds := float64(h.Percentile(percentile)) / 1e9
-			e.Pooled = &seconds
-		}
+	if seconds, ok := pooled[name]; ok {
+		e.Pooled = &seconds
 	}
 	return e
-}
-
-// latencyPercentile splits read.latency.p99.9 into read and 99.9, the histogram and the
-// percentile; read.completion.p50 into read.completion and 50, and device.read.wait.p50 alike.
-func latencyPercentile(metric string) (histogram string, percentile float64, ok bool) {
-	for _, kind := range []string{"", ".completion", ".wait"} {
-		histogram, p, ok := strings.Cut(metric, cmp.Or(kind, ".latency")+".p")
-		if ok {
-			percentile, err := strconv.ParseFloat(p, 64)
-			return histogram + kind, percentile, err == nil
-		}
-	}
-	return "", 0, false
 }
 
 // looksOf returns how often the intervals of a plan are looked at.

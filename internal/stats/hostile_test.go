@@ -1,0 +1,75 @@
+package stats
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"storagebench.io/storagebench/internal/histogram"
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
+)
+
+// named is the summary of a worker whose parts have a full histogram each, and metrics of these names.
+func named(parts, metrics int, name func(i int) string) (*trial.Plan, *result.WorkerSummary) {
+	p := &trial.Plan{
+		Run: "r", Workloads: []trial.Workload{{Name: "w"}}, Workers: []trial.Worker{{Name: "t.n", Target: "t", Node: "n"}},
+		Trials: []trial.Trial{{ID: "w.r001", Workload: "w", Repeat: 1}}, Stop: &trial.Stop{Min: 6, Max: 500},
+	}
+	w := result.NewWorkerSummary(p, p.Workers[0])
+	t := result.TrialSummary{Trial: p.Trials[0], Outcome: result.Measured}
+	m := result.Metrics{}
+	for i := range metrics {
+		m.Set(name(i), result.Seconds, 1)
+	}
+	h := &histogram.Histogram{}
+	for i := range 58 * 64 {
+		h.Add(uint64(64+i%64)<<(i/64), 1)
+	}
+	for i := range parts {
+		part := fmt.Sprint("j", i)
+		t.Parts = append(t.Parts, result.PartSummary{Name: part, Metrics: m, Operations: []string{"a"}})
+		w.Workloads = append(w.Workloads, result.WorkloadPool{Cell: t.Cell(), Part: part, Histograms: result.Histograms{"a": h}})
+	}
+	w.Trials = append(w.Trials, t)
+	return p, w
+}
+
+// The operator folds the summaries of all tenants, one after the other.
+func TestNamesOfMetricsCostNoTime(t *testing.T) {
+	took := func(name func(i int) string) time.Duration {
+		p, w := named(32, 512, name)
+		f := NewFold(p)
+		began := time.Now()
+		if err := f.Add(w); err != nil {
+			t.Fatal(err)
+		}
+		return time.Since(began)
+	}
+	odd := took(func(i int) string { return fmt.Sprintf("a.latency.p0.%03d", i) })
+	if odd > 2*time.Second {
+		t.Errorf("percentiles that nobody writes take %s; other names %s", odd, took(func(i int) string { return fmt.Sprintf("a.metric.%03d", i) }))
+	}
+}
+
+func TestPercentilesOfHistogramsAreThoseThatEnginesWrite(t *testing.T) {
+	p, w := named(1, 0, nil)
+	h := w.Workloads[len(w.Workloads)-1].Histograms
+	h["a.completion"], h["device.read.wait"], h["device.read"] = h["a"], h["a"], h["a"]
+	for _, name := range []string{"a.latency.p50", "a.latency.p99.99", "a.completion.p99", "device.read.wait.p50", "device.read.latency.p99.9", "a.latency.p0.001", "b.latency.p50"} {
+		w.Trials[0].Parts[0].Metrics.Set(name, result.Seconds, 1)
+	}
+	f := NewFold(p)
+	if err := f.Add(w); err != nil {
+		t.Fatal(err)
+	}
+	row := f.Finish(time.Time{}).Rows[1]
+	for name, e := range row.Metrics {
+		if nobodys := name == "a.latency.p0.001" || name == "b.latency.p50"; (e.Pooled == nil) != nobodys {
+			t.Errorf("%s: pooled %v", name, e.Pooled)
+		}
+	}
+	if e := row.Metrics["a.latency.p99.99"]; *e.Pooled != float64(h["a"].Percentile(99.99))/1e9 {
+		t.Errorf("got %v", *e.Pooled)
+	}
+}
