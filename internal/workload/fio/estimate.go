@@ -48,6 +48,11 @@ type extents map[string]uint64
 
 // add puts the files of one job into e. preset is the size of a job without one.
 func (e extents) add(j job, preset uint64) {
+	j.eachFile(preset, func(name string, end uint64) { e[name] = max(e[name], end) })
+}
+
+// eachFile calls use with the files of the job, and the end of the part of each that is used.
+func (j job) eachFile(preset uint64, use func(name string, end uint64)) {
 	names, files, each, whole := j.fileNames(), j.files(), j.perFile(preset), j.fileSize()
 	offset, increment := number(j.options["offset"]), number(j.options["offset_increment"])
 	end := func(clone uint64) uint64 {
@@ -57,16 +62,14 @@ func (e extents) add(j job, preset uint64) {
 		return workload.Sum(offset, workload.Product(clone, increment), each)
 	}
 	if len(names) > 0 { // The clones share them, and the last one goes farthest.
-		last := end(j.clones() - 1)
 		for _, name := range names {
-			e[name] = max(e[name], last)
+			use(name, end(j.clones()-1))
 		}
 		return
 	}
 	for clone := range j.clones() {
 		for i := range files {
-			name := j.defaultName(clone, i)
-			e[name] = max(e[name], end(clone))
+			use(j.defaultName(clone, i), end(clone))
 		}
 	}
 }

@@ -44,24 +44,23 @@ func givenSizes(jobs []job, shared map[string]bool) map[string]givenSize {
 	given := map[string]givenSize{}
 	var apart map[string]uint64 // once for all jobs
 	for _, j := range jobs {
-		e := extents{}
-		switch {
-		case !j.sized() || len(j.names(shared)) == 0 || strings.Contains(j.options["filesize"], "-"): // drawn from a range
+		if !j.sized() || !j.listed(shared) || strings.Contains(j.options["filesize"], "-") { // drawn from a range
 			continue
-		case j.percents["offset"] == 0 || j.has("filesize"):
-			e.add(j, 0)
+		}
+		give := func(name string, bytes uint64) {
+			if bytes > given[name].bytes {
+				given[name] = givenSize{bytes, j.name}
+			}
+		}
+		if j.percents["offset"] == 0 || j.has("filesize") {
+			j.eachFile(0, give)
 		}
 		if j.ofDevice() { // A percentage of it is not one of what the job uses.
 			if apart == nil {
 				apart = leastApart(jobs)
 			}
 			for _, name := range j.fileNames() {
-				e[name] = max(e[name], apart[name])
-			}
-		}
-		for name, bytes := range e {
-			if bytes > given[name].bytes {
-				given[name] = givenSize{bytes, j.name}
+				give(name, apart[name])
 			}
 		}
 	}

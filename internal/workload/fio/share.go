@@ -60,15 +60,20 @@ func sharedNames(jobs []job) map[string]bool {
 	return shared
 }
 
-// names of all files of the job's clones that others may use, unless there are too many to list.
+// listed reports whether others may use files of the job, and these are not too many to list.
+func (j job) listed(shared map[string]bool) bool {
+	return j.has("filename") || (j.filesOf != "" || shared[j.name]) && j.clones()*j.files() <= maxListed
+}
+
+// names of all files of the job's clones, if they are listed.
 func (j job) names(shared map[string]bool) []string {
 	switch {
+	case !j.listed(shared):
+		return nil
 	case j.has("filename"):
 		return j.fileNames()
-	case j.filesOf == "" && !shared[j.name], j.clones()*j.files() > maxListed:
-		return nil
 	}
-	var names []string
+	names := make([]string, 0, j.clones()*j.files())
 	for clone := range j.clones() {
 		for file := range j.files() {
 			names = append(names, j.defaultName(clone, file))
