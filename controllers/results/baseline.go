@@ -70,7 +70,7 @@ func against(ctx context.Context, bucket stores.Bucket, rs *v1alpha1.ResultStore
 // judge compares a summary with the document of an earlier one, which may be anything.
 func judge(out *result.Baseline, document []byte, s result.Summary, named bool) {
 	var before result.Summary
-	if _, err := decoded(func() (any, error) { return nil, result.Decode(document, result.SummarySchema, &before) }); err != nil {
+	if _, err := inTurn(func() (any, error) { return nil, result.Decode(document, result.SummarySchema, &before) }); err != nil {
 		out.Lost = named
 		out.Sentence = fmt.Sprintf("the summary of run %s cannot be read: %v", out.Run, err)
 		return

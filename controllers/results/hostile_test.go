@@ -14,6 +14,7 @@ import (
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/controllers/stores"
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/stats"
 	"storagebench.io/storagebench/internal/store"
 	"storagebench.io/storagebench/internal/trial"
 )
@@ -175,5 +176,45 @@ func TestDocumentsThatTogetherAreTooLargeAreTheWorkersFailure(t *testing.T) {
 				t.Errorf("%+v, %v", settled, err)
 			}
 		})
+	}
+}
+
+// What is stored can be read again.
+func TestARunsSummaryThatIsTooLargeIsNotStored(t *testing.T) {
+	s := result.Summary{Failures: map[string]*trial.Failure{"w": {Message: strings.Repeat("x", result.MaxRunSummary)}}}
+	_, err := encodeRun(s)
+	if failure, ok := errors.AsType[*trial.Failure](err); !ok || failure.Class != reason.LimitExceeded || failure.Remedy == "" {
+		t.Error(err)
+	}
+}
+
+// Metrics of any name can be called as those that a page draws.
+func TestTheTrialsOfAPageAreBounded(t *testing.T) {
+	large := *plan
+	large.Workers = nil
+	for i := range 20 {
+		large.Workers = append(large.Workers, trial.Worker{Name: fmt.Sprint("t.", i), Target: "t", Node: "n"})
+	}
+	m := result.Metrics{}
+	for i := range 500 {
+		m.Set(fmt.Sprint("o", i, ".latency.p99"), result.Seconds, 1)
+	}
+	var parts []result.PartSummary
+	for i := range 32 {
+		parts = append(parts, result.PartSummary{Name: fmt.Sprint("p", i), Metrics: m, Operations: []string{"read"}})
+	}
+	c := &conclusion{plan: &large, fold: stats.NewFold(&large), page: true, room: maxReportTrials}
+	for _, w := range large.Workers {
+		s := result.NewWorkerSummary(&large, w)
+		for _, x := range large.Trials {
+			s.Trials = append(s.Trials, result.TrialSummary{Trial: x, Outcome: result.Failed, Parts: parts})
+		}
+		if err := c.take(func() (*result.WorkerSummary, error) { return s, nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last := c.trials[len(c.trials)-1]
+	if len(c.trials[0].Trials) != 2 || len(last.Trials) != 0 || last.Omitted != 2 || c.bytes > maxReportBytes {
+		t.Errorf("%d trials of the first worker, %d of the last, %d bytes", len(c.trials[0].Trials), len(last.Trials), c.bytes)
 	}
 }

@@ -19,6 +19,7 @@ import (
 // Limits of what goes into a run's page: the benchmarks of other tenants wait meanwhile.
 const (
 	maxReportTrials = 2000
+	maxReportBytes  = 16 << 20 // of these trials, as JSON
 	seriesTimeout   = 15 * time.Second
 	// maxReport is far above what a page of bounded parts can have.
 	maxReport = 16 << 20

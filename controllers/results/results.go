@@ -210,14 +210,15 @@ func readPlan(ctx context.Context, bucket stores.Bucket, rs *v1alpha1.ResultStor
 	return document, nil
 }
 
-// decoding is held while a document is decoded: several benchmarks are looked at side by side,
-// and the peaks of their memory would add up.
-var decoding sync.Mutex
+// turn is held while a document is decoded, folded or encoded: several benchmarks are looked at side by
+// side, and the peaks of their memory would add up.
+var turn sync.Mutex
 
-func decoded[D any](decode func() (D, error)) (D, error) {
-	decoding.Lock()
-	defer decoding.Unlock()
-	return decode()
+// inTurn does what takes memory but no time of a store. It is not called within itself.
+func inTurn[D any](do func() (D, error)) (D, error) {
+	turn.Lock()
+	defer turn.Unlock()
+	return do()
 }
 
 // maxPlans bounds the documents of the plans in memory, in bytes.

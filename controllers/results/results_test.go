@@ -187,17 +187,26 @@ func TestCollect(t *testing.T) {
 	}
 }
 
+func accepted(t *testing.T, b *bucket, w trial.Worker) (*result.WorkerSummary, error) {
+	t.Helper()
+	decode, err := readAccepted(t.Context(), b, plan, w)
+	if err != nil {
+		return nil, err
+	}
+	return decode()
+}
+
 // At the end only what was accepted is read, not what has been put in its place since.
 func TestWhatIsUploadedAfterAWorkersEndDoesNotCount(t *testing.T) {
 	b := newBucket(t)
 	b.put(t, plan.Keys().Accepted(self.Name), summaryOf(self, plan.Trials[0]))
 	b.put(t, plan.Keys().WorkerSummary(self.Name), summaryOf(self, plan.Trials...))
-	summary, err := readAccepted(t.Context(), b, plan, self)
+	summary, err := accepted(t, b, self)
 	if err != nil || len(summary.Trials) != 1 {
 		t.Errorf("got %+v, %v; want the one trial that was accepted", summary, err)
 	}
 	b.put(t, plan.Keys().WorkerSummary(other.Name), summaryOf(other, plan.Trials...))
-	if summary, err = readAccepted(t.Context(), b, plan, other); err != nil || len(summary.Trials) != 2 {
+	if summary, err = accepted(t, b, other); err != nil || len(summary.Trials) != 2 {
 		t.Errorf("of release 0.1, which accepted nothing, got %+v, %v", summary, err)
 	}
 }

@@ -2,7 +2,6 @@ package results
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -78,11 +77,14 @@ func settle(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self trial
 		// does not know why the run did not go on.
 		summary.Failure = receipt.Failure
 	}
-	complete := stopping.Complete(p, self.Target, share, summary.Trials)
-	if summary.Stopped = nil; p.Stop != nil { // whatever the worker says
-		summary.Stopped = stopping.Decide(p, self.Target, share, summary.Trials).Stopped
-	}
-	document, err := decoded(func() ([]byte, error) { return result.Encode(summary) })
+	complete := false
+	document, err := inTurn(func() ([]byte, error) {
+		complete = stopping.Complete(p, self.Target, share, summary.Trials)
+		if summary.Stopped = nil; p.Stop != nil { // whatever the worker says
+			summary.Stopped = stopping.Decide(p, self.Target, share, summary.Trials).Stopped
+		}
+		return result.Encode(summary)
+	})
 	if err != nil {
 		return Settled{}, fmt.Errorf("results: %w", err)
 	}
@@ -158,7 +160,7 @@ func collect(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self tria
 		if err != nil {
 			return nil, err
 		}
-		folded, err := decoded(func() (bool, error) {
+		folded, err := inTurn(func() (bool, error) {
 			d, err := result.DecodeTrial(document, "")
 			if err != nil || !d.BelongsTo(p, self, t) {
 				return false, nil // whoever wrote it, it is no trial of this run
@@ -184,10 +186,11 @@ func readSummary(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self 
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
-	return decodeSummary(p, self, document, digest, err)
+	return inTurn(func() (*result.WorkerSummary, error) { return decodeSummary(p, self, document, digest, err) })
 }
 
-// decodeSummary takes a worker's summary that was read for what it should be, or rejects it.
+// decodeSummary takes a worker's summary that was read for what it should be, or rejects it. It is
+// called in turn.
 func decodeSummary(p *trial.Plan, self trial.Worker, document []byte, digest string, err error) (*result.WorkerSummary, error) {
 	if errors.Is(err, store.ErrTooLarge) {
 		return nil, &rejectedError{err.Error()}
@@ -195,7 +198,7 @@ func decodeSummary(p *trial.Plan, self trial.Worker, document []byte, digest str
 	if err != nil {
 		return nil, err
 	}
-	summary, err := decoded(func() (*result.WorkerSummary, error) { return result.DecodeWorkerSummary(document, digest) })
+	summary, err := result.DecodeWorkerSummary(document, digest)
 	if err == nil {
 		err = summary.CheckWorker(p, self)
 	}
@@ -214,32 +217,16 @@ func (r *Results) Conclude(ctx context.Context, rs *v1alpha1.ResultStore, p *tri
 	}
 	ctx, cancel := context.WithTimeout(ctx, concludeTimeout)
 	defer cancel()
-	fold := stats.NewFold(p)
-	var trials []report.WorkerTrials
-	room := maxReportTrials
+	c := &conclusion{plan: p, fold: stats.NewFold(p), page: !stores.IsInternal(rs), room: maxReportTrials}
 	for _, self := range p.Workers {
-		summary, err := readAccepted(ctx, bucket, p, self)
-		if _, ok := errors.AsType[*rejectedError](err); ok {
-			continue // it stands in the status as the worker's failure
-		}
-		if err != nil {
+		if err := c.add(ctx, bucket, self); err != nil {
+			if failure, ok := errors.AsType[*trial.Failure](err); ok {
+				return result.Summary{}, "", failure
+			}
 			return result.Summary{}, "", unstored(rs, err)
 		}
-		if summary == nil {
-			continue
-		}
-		if err := fold.Add(summary); err != nil {
-			return result.Summary{}, "", &trial.Failure{
-				Class: reason.LimitExceeded, Message: "the run's results are too large for one summary: " + err.Error(),
-				Remedy: "split the benchmark: fewer nodes, workloads or variants in each", Err: err,
-			}
-		}
-		if !stores.IsInternal(rs) { // for the page, which is stored with the results
-			trials = append(trials, report.TrialsOf(summary, room))
-			room -= len(trials[len(trials)-1].Trials)
-		}
 	}
-	summary := fold.Finish(now)
+	summary, _ := inTurn(func() (result.Summary, error) { return c.fold.Finish(now), nil })
 	if baseline != nil {
 		compared, err := against(ctx, bucket, rs, *baseline, summary)
 		if err != nil {
@@ -252,27 +239,95 @@ func (r *Results) Conclude(ctx context.Context, rs *v1alpha1.ResultStore, p *tri
 			return result.Summary{}, "", unstored(rs, err)
 		}
 	}
-	document, err := json.Marshal(summary) // indented, the summary of 1,000 workers is too large
+	document, err := encodeRun(summary)
 	if err != nil {
-		return result.Summary{}, "", fmt.Errorf("results: %w", err)
+		return result.Summary{}, "", err
 	}
 	if err := bucket.Put(ctx, p.Keys().Summary(), document); err != nil {
 		return result.Summary{}, "", unstored(rs, err)
 	}
-	if !stores.IsInternal(rs) { // the operator's own store is empty as soon as the run has ended
-		if err := storeReport(ctx, bucket, p, summary, trials); err != nil {
+	if c.page { // the operator's own store is empty as soon as the run has ended
+		if err := storeReport(ctx, bucket, p, summary, c.trials); err != nil {
 			return result.Summary{}, "", unstored(rs, err)
 		}
 	}
 	return summary, trial.Digest(document), nil
 }
 
-// readAccepted reads what was accepted of a worker. Release 0.1 accepted nothing: then it
-// is what the worker stored.
-func readAccepted(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self trial.Worker) (*result.WorkerSummary, error) {
+// conclusion is a run's summary that is being made.
+type conclusion struct {
+	plan *trial.Plan
+	fold *stats.Fold
+	// page: the run has one, which is stored with the results and made of these trials.
+	page   bool
+	trials []report.WorkerTrials
+	room   int
+	bytes  int // of the trials, as JSON
+}
+
+// add folds in what was accepted of a worker. What is decoded of one run is let go before that of another
+// is decoded, but no store is waited for meanwhile.
+func (c *conclusion) add(ctx context.Context, bucket stores.Bucket, self trial.Worker) error {
+	accepted, err := readAccepted(ctx, bucket, c.plan, self)
+	if err == nil {
+		_, err = inTurn(func() (any, error) { return nil, c.take(accepted) })
+	}
+	if _, ok := errors.AsType[*rejectedError](err); ok {
+		return nil // it stands in the status as the worker's failure
+	}
+	return err
+}
+
+func (c *conclusion) take(accepted func() (*result.WorkerSummary, error)) error {
+	summary, err := accepted()
+	if err != nil || summary == nil {
+		return err
+	}
+	if err := c.fold.Add(summary); err != nil {
+		return tooLarge(err)
+	}
+	if !c.page {
+		return nil
+	}
+	trials := report.TrialsOf(summary, c.room)
+	document, err := result.Encode(trials.Trials)
+	if err != nil {
+		return fmt.Errorf("results: %w", err)
+	}
+	if c.bytes+len(document) > maxReportBytes { // any metric can be called as one that is drawn
+		trials, document = report.TrialsOf(summary, 0), nil
+	}
+	c.trials = append(c.trials, trials)
+	c.room, c.bytes = c.room-len(trials.Trials), c.bytes+len(document)
+	return nil
+}
+
+// encodeRun returns the document of a run's summary: not indented, as that of 1,000 workers would be too large.
+func encodeRun(summary result.Summary) ([]byte, error) {
+	document, err := inTurn(func() ([]byte, error) { return result.Encode(summary) })
+	if err != nil {
+		return nil, fmt.Errorf("results: %w", err)
+	}
+	if len(document) > result.MaxRunSummary { // nobody could read it
+		return nil, tooLarge(fmt.Errorf("it would have %d bytes, the limit is %d", len(document), result.MaxRunSummary))
+	}
+	return document, nil
+}
+
+func tooLarge(err error) *trial.Failure {
+	return &trial.Failure{
+		Class: reason.LimitExceeded, Message: "the run's results are too large for one summary: " + err.Error(),
+		Remedy: "split the benchmark: fewer nodes, workloads or variants in each", Err: err,
+	}
+}
+
+// readAccepted reads what was accepted of a worker, and returns how to decode it. Release 0.1 accepted
+// nothing: then it is what the worker stored.
+func readAccepted(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self trial.Worker) (func() (*result.WorkerSummary, error), error) {
 	document, err := bucket.GetLimited(ctx, p.Keys().Accepted(self.Name), result.MaxWorkerSummary)
 	if errors.Is(err, store.ErrNotFound) {
-		return collect(ctx, bucket, p, self, "")
+		summary, err := collect(ctx, bucket, p, self, "")
+		return func() (*result.WorkerSummary, error) { return summary, nil }, err
 	}
-	return decodeSummary(p, self, document, "", err)
+	return func() (*result.WorkerSummary, error) { return decodeSummary(p, self, document, "", err) }, nil
 }

@@ -79,7 +79,7 @@ func checkPartSummaries(parts []PartSummary) error {
 
 // withoutOperations returns the metrics that are not about one of the operations.
 func withoutOperations(metrics Metrics, operations []string) Metrics {
-	return without(metrics, func(name string) bool {
+	return metrics.Without(func(name string) bool {
 		return slices.ContainsFunc(operations, func(op string) bool { return strings.HasPrefix(name, op+".") })
 	})
 }
@@ -87,22 +87,22 @@ func withoutOperations(metrics Metrics, operations []string) Metrics {
 // headlines of a part leave out the two parts of latency where there is a total: a summary
 // has room for many parts, and the trial's document has them all.
 func headlines(metrics Metrics) Metrics {
-	return without(metrics, func(name string) bool {
+	return metrics.Without(func(name string) bool {
 		op, _, completion := strings.Cut(name, ".completion.")
 		_, total := metrics[op+".latency.p50"]
 		return completion && total || strings.Contains(name, ".submission.")
 	})
 }
 
-// without returns the metrics but some. A map from which they are deleted keeps their memory.
-func without(metrics Metrics, some func(name string) bool) Metrics {
-	if metrics == nil {
+// Without returns the metrics but some. A map from which they are deleted keeps their memory.
+func (m Metrics) Without(some func(name string) bool) Metrics {
+	if m == nil {
 		return nil
 	}
 	left := Metrics{}
-	for name, m := range metrics {
+	for name, metric := range m {
 		if !some(name) {
-			left[name] = m
+			left[name] = metric
 		}
 	}
 	return left

@@ -24,7 +24,8 @@ func bounded(metrics []result.Metric, looks Looks) result.Estimate {
 	if len(bounds) == 0 {
 		i := MedianOf(values, looks)
 		if i.OK {
-			e.Low, e.High = &i.Low, &i.High
+			low, high := i.Low, i.High // not with all of the interval
+			e.Low, e.High = &low, &high
 		}
 		if i.Widened {
 			e.Autocorrelation = i.Autocorrelation

@@ -20,8 +20,8 @@ type compared struct {
 }
 
 // comparisons compares each variant of a worker with the control.
-func comparisons(p *trial.Plan, worker trial.Worker, w *result.WorkerSummary) []compared {
-	if len(p.Variants) < 2 || p.Compare != nil && p.Compare.By == "target" {
+func comparisons(p *trial.Plan, worker trial.Worker, w *result.WorkerSummary, keeps keeper) []compared {
+	if !comparesVariants(p) {
 		return nil
 	}
 	control := p.Variants[0].Name
@@ -33,22 +33,25 @@ func comparisons(p *trial.Plan, worker trial.Worker, w *result.WorkerSummary) []
 		for _, v := range p.Variants[1:] {
 			all = append(all, compareArms(p, result.Comparison{
 				Target: worker.Target, Workload: load.Name, Node: worker.Node, Variant: v.Name, Control: control,
-			}, w, trial.Cell{Workload: load.Name, Variant: control}, w, trial.Cell{Workload: load.Name, Variant: v.Name})...)
+			}, w, trial.Cell{Workload: load.Name, Variant: control}, trial.Cell{Workload: load.Name, Variant: v.Name}, keeps)...)
 		}
 	}
 	return all
 }
 
-// compareArms compares a cell of one worker with one of the same or another worker, repeat by repeat,
-// the whole and its parts. what names the arms. A trial that failed, or whose counterpart
+func comparesVariants(p *trial.Plan) bool {
+	return len(p.Variants) > 1 && (p.Compare == nil || p.Compare.By != "target")
+}
+
+// compareArms compares a cell of a worker with another one, repeat by repeat, the whole and its parts. what names the arms. A trial that failed, or whose counterpart
 // is missing, is in no pair.
-func compareArms(p *trial.Plan, what result.Comparison, first *result.WorkerSummary, before trial.Cell, second *result.WorkerSummary, after trial.Cell) []compared {
+func compareArms(p *trial.Plan, what result.Comparison, w *result.WorkerSummary, before, after trial.Cell, keeps keeper) []compared {
 	var all []compared
 	decided := false
-	for _, part := range partsOf(first, before) {
+	for _, part := range partsOf(w, before) {
 		c := compared{Comparison: what}
 		c.Part, c.Metrics = part, map[string]result.Change{}
-		values := comparePart(&c, measured(first, before, part), measured(second, after, part))
+		values := comparePart(&c, measured(w, before, part), measured(w, after, part), keeps)
 		if len(c.Metrics) == 0 {
 			continue
 		}
@@ -99,12 +102,13 @@ func optionsFor(rule *trial.Compare, metric string) CompareOptions {
 
 // comparePart collects the values of what the trials of both share, by repeat, and names
 // their metrics in c.
-func comparePart(c *compared, before, after map[int]placed) map[string]*pairs {
+func comparePart(c *compared, before, after map[int]placed, keeps keeper) map[string]*pairs {
 	values := map[string]*pairs{}
 	for _, repeat := range slices.Sorted(maps.Keys(before)) {
 		a := before[repeat]
 		if b, ok := after[repeat]; ok {
-			c.Operations = union(c.Operations, a.Operations)
+			c.Operations = addOperations(c.Operations, a.Operations)
+			a.Metrics = a.Metrics.Without(func(name string) bool { return !keeps(c.Part, name) })
 			addPair(values, a, b)
 		}
 	}

@@ -107,7 +107,7 @@ func onVolumes(p *trial.Plan, looks Looks, byKey map[replicaKey][]replica) func(
 		bounds, n := 0, 0
 		for _, r := range byKey[replica{row: row}.key()] {
 			var values []float64
-			for _, m := range r.values[g.Metric] {
+			for _, m := range r.values[g.Metric].metrics() {
 				values = append(values, m.Value)
 				if n++; m.AtLeast {
 					bounds++

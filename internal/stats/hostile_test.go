@@ -1,7 +1,9 @@
 package stats
 
 import (
+	"encoding/json"
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -71,5 +73,89 @@ func TestPercentilesOfHistogramsAreThoseThatEnginesWrite(t *testing.T) {
 	}
 	if e := row.Metrics["a.latency.p99.99"]; *e.Pooled != float64(h["a"].Percentile(99.99))/1e9 {
 		t.Errorf("got %v", *e.Pooled)
+	}
+}
+
+// forgedSummaries is a plan of workers, each on a volume of its own or not, and what somebody forged of one of
+// them: as many metrics as a summary may have, of which tables show none.
+func forgedSummaries(workers int, volumes bool) (*trial.Plan, func(i int) *result.WorkerSummary) {
+	const trials, parts, metrics = 16, 31, 512
+	p := &trial.Plan{Run: "r", Workloads: []trial.Workload{{Name: "w"}}, Targets: []trial.Target{{Name: "t"}}}
+	for i := range trials {
+		p.Trials = append(p.Trials, trial.Trial{ID: fmt.Sprint("w.r", i), Workload: "w", Repeat: i + 1})
+	}
+	for i := range workers {
+		worker := trial.Worker{Name: fmt.Sprint("t.", i), Target: "t", Node: fmt.Sprint("n", i)}
+		if volumes {
+			worker.Node, worker.Volume = "n", i+1
+		}
+		p.Workers = append(p.Workers, worker)
+	}
+	var all []result.PartSummary
+	for j := range parts {
+		m := result.Metrics{}
+		for k := range metrics {
+			m.Set(fmt.Sprintf("x.m%03d", k), result.Count, float64(k))
+		}
+		all = append(all, result.PartSummary{Name: fmt.Sprint("j", j), Metrics: m, Operations: []string{"x"}})
+	}
+	return p, func(i int) *result.WorkerSummary {
+		s := result.NewWorkerSummary(p, p.Workers[i])
+		for range 1000 {
+			s.Attempts = append(s.Attempts, result.Attempt{Host: fmt.Sprintf("%0253d", i)})
+		}
+		for _, x := range p.Trials {
+			t := result.TrialSummary{Trial: x, Outcome: result.Measured, Parts: all}
+			s.Trials = append(s.Trials, t)
+		}
+		return s
+	}
+}
+
+func TestAFoldIsBoundedWhateverIsForged(t *testing.T) {
+	const workers = 12
+	for _, volumes := range []bool{false, true} {
+		t.Run(fmt.Sprint("volumes ", volumes), func(t *testing.T) {
+			p, summary := forgedSummaries(workers, volumes)
+			f := NewFold(p)
+			for i := range workers {
+				if err := f.Add(summary(i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			if m.HeapAlloc > 100<<20 {
+				t.Errorf("%d MiB are held", m.HeapAlloc>>20)
+			}
+			s := f.Finish(time.Time{})
+			if n := len(s.Attempts[p.Workers[0].Name]); n != 100 {
+				t.Errorf("%d attempts of a worker are kept", n)
+			}
+			document, err := json.Marshal(s)
+			if err != nil || len(document) > result.MaxRunSummary {
+				t.Errorf("the summary has %d bytes, %v", len(document), err)
+			}
+		})
+	}
+}
+
+// What decides is never left out.
+func TestMetricsOfGatesStayInARunOfManyWorkers(t *testing.T) {
+	p, summary := forgedSummaries(12, true)
+	p.Gates = []trial.Gate{{Workload: "w", Metric: "x.m007", Limit: 8, AtMost: true}}
+	f := NewFold(p)
+	for i := range p.Workers {
+		if err := f.Add(summary(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := f.Finish(time.Time{})
+	if len(s.Gates) != 31 || s.Gates[0].Outcome != result.GateMet {
+		t.Fatalf("%d gates, %+v", len(s.Gates), s.Gates[:min(1, len(s.Gates))])
+	}
+	if e := s.Rows[1].Metrics["x.m007"]; e.N != 12*16 {
+		t.Errorf("%d trials of 12 volumes count", e.N)
 	}
 }

@@ -16,7 +16,7 @@ import (
 type replica struct {
 	worker trial.Worker
 	row    result.Row
-	values map[string][]result.Metric
+	values map[string]series
 }
 
 // replicaKey is what the replicas of one row have in common.
@@ -28,14 +28,8 @@ func (r replica) key() replicaKey {
 
 // exact returns the values of a metric, and false if one of them is only a bound.
 func (r replica) exact(metric string) ([]float64, bool) {
-	var out []float64
-	for _, m := range r.values[metric] {
-		if m.AtLeast {
-			return nil, false
-		}
-		out = append(out, m.Value)
-	}
-	return out, len(out) > 0
+	s := r.values[metric]
+	return s.values, s.bounds == nil && len(s.values) > 0
 }
 
 // acrossVolumes makes one row of the replicas of each, decides gates on them, and compares rows volume by volume, or
@@ -116,7 +110,7 @@ func mergeReplicas(p *trial.Plan, replicas []replica) result.Row {
 	units := map[string]string{}
 	for _, r := range replicas {
 		row.N += r.row.N
-		row.Operations, row.Files = union(row.Operations, r.row.Operations), row.Files.With(r.row.Files)
+		row.Operations, row.Files = addOperations(row.Operations, r.row.Operations), row.Files.With(r.row.Files)
 		row.Verdicts = addRowVerdicts(row.Verdicts, r.row.Verdicts)
 		row.Histograms.Merge(r.row.Histograms)
 		row.HistogramsOmitted = row.HistogramsOmitted || r.row.HistogramsOmitted
@@ -136,7 +130,7 @@ func mergeReplicas(p *trial.Plan, replicas []replica) result.Row {
 	for name, unit := range units {
 		row.Metrics[name] = volumesEstimate(name, unit, replicas, pooled)
 	}
-	row.TrialSeconds = shortTrial(row)
+	row.TrialSeconds = shortTrial(row, mediansOf(row))
 	return row
 }
 
@@ -146,7 +140,7 @@ func volumesEstimate(name, unit string, replicas []replica, pooled map[string]fl
 	var perVolume [][]float64
 	var metrics []result.Metric
 	for _, r := range replicas {
-		metrics = append(metrics, r.values[name]...)
+		metrics = append(metrics, r.values[name].metrics()...)
 		if values, ok := r.exact(name); ok {
 			perVolume = append(perVolume, values)
 		}

@@ -3,8 +3,6 @@ package stats
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"regexp"
 	"strings"
 	"time"
 
@@ -20,6 +18,9 @@ const Confidence = 0.95
 // metrics; a bucket of a histogram takes about 25 bytes of JSON.
 const (
 	maxRowMetrics   = 200_000
+	maxVolumeValues = 4_000_000 // of 8 bytes
+	maxAttempts     = 20_000
+	keptAttempts    = 100 // of one worker
 	maxBuckets      = 500_000
 	maxEnvironments = 16 << 20 // bytes of JSON
 	maxVerdicts     = 4 << 20  // bytes of what verdicts say
@@ -28,12 +29,15 @@ const (
 // Fold builds a run's summary from its workers' summaries, one at a time. It keeps only a
 // worker's rows, so that they bound its memory, not the uploads.
 type Fold struct {
-	plan    *trial.Plan
-	looks   Looks
-	workers map[string]trial.Worker
+	plan  *trial.Plan
+	looks Looks
+	// deciding are the metrics that the plan decides by.
+	deciding map[string]bool
+	workers  map[string]trial.Worker
 	// parts of the summary, by worker.
 	parts        map[string]part
-	metrics      int
+	size         size
+	attempts     int
 	buckets      int
 	environments int
 	verdicts     int
@@ -60,7 +64,7 @@ type part struct {
 
 // NewFold begins the summary of a run.
 func NewFold(p *trial.Plan) *Fold {
-	f := &Fold{plan: p, looks: looksOf(p).remembered(), workers: map[string]trial.Worker{}, parts: map[string]part{}, gatesOf: map[result.GateOutcome]int{}}
+	f := &Fold{plan: p, looks: looksOf(p).remembered(), deciding: decidingMetrics(p), workers: map[string]trial.Worker{}, parts: map[string]part{}, gatesOf: map[result.GateOutcome]int{}}
 	for _, w := range p.Workers {
 		f.workers[w.Name] = w
 	}
@@ -77,13 +81,51 @@ func (f *Fold) Add(w *result.WorkerSummary) error {
 	if _, twice := f.parts[worker.Name]; twice {
 		return fmt.Errorf("stats: worker %s was already added", worker.Name)
 	}
-	p := part{stored: len(w.Trials), needed: w.Needed(f.plan), attempts: w.Attempts, failure: w.Failure, comparisons: comparisons(f.plan, worker, w)}
+	keeps, more := everything, f.measure(w, worker, everything)
+	if f.size.with(more).exceeds(2) { // to leave room for the workers to come
+		keeps = f.shown
+		more = f.measure(w, worker, keeps)
+	}
+	if f.size.with(more).exceeds(1) {
+		return tooMany(worker)
+	}
+	p := part{stored: len(w.Trials), needed: w.Needed(f.plan), failure: w.Failure}
+	f.build(&p, worker, w, keeps)
+	for _, row := range p.rows {
+		more.metrics += len(row.Verdicts)
+	}
+	if f.size.with(more).exceeds(1) {
+		return tooMany(worker)
+	}
+	f.size = f.size.with(more)
+	if worker.Volume == 0 {
+		f.addGates(gates(f.plan, worker, p.rows, onTrials(f.plan, f.looks, w)))
+		p.sweeps = append(sweeps(f.plan, worker, p.rows, w), knees(f.plan, worker, w)...)
+	}
+	for i := range p.rows {
+		f.omitHistograms(&p.rows[i])
+		f.shortenVerdicts(&p.rows[i])
+	}
+	for i := range p.replicas {
+		p.replicas[i].row = p.rows[i]
+	}
+	p.environment, p.attempts = f.addEnvironment(w.Environment, worker), f.lastAttempts(w.Attempts)
+	f.parts[worker.Name] = p
+	return nil
+}
+
+func tooMany(worker trial.Worker) error {
+	return fmt.Errorf("stats: worker %s: the run's summary would have more than the limit of %d metrics and verdicts, or %d values of volumes", worker.Name, maxRowMetrics, maxVolumeValues)
+}
+
+// build makes the rows and comparisons of a worker, with the metrics that stay.
+func (f *Fold) build(p *part, worker trial.Worker, w *result.WorkerSummary, keeps keeper) {
 	for _, cell := range f.plan.Cells() {
 		if probes(f.plan, cell.Workload) {
 			continue
 		}
 		for _, part := range partsOf(w, cell) {
-			row, values, ok := buildRow(worker, cell, part, w, f.looks)
+			row, values, ok := f.buildRow(worker, cell, part, w, keeps)
 			if !ok {
 				continue
 			}
@@ -94,65 +136,10 @@ func (f *Fold) Add(w *result.WorkerSummary) error {
 			}
 		}
 	}
-	var decidedGates []result.Gate
-	if worker.Volume == 0 {
-		decidedGates = gates(f.plan, worker, p.rows, onTrials(f.plan, f.looks, w))
-		p.sweeps = append(sweeps(f.plan, worker, p.rows, w), knees(f.plan, worker, w)...)
-	}
-	metrics := p.metrics()
-	if f.metrics+metrics > maxRowMetrics/2 { // to leave room for the workers to come
-		p.slim()
-		metrics = p.metrics()
-	}
-	if f.metrics+metrics > maxRowMetrics {
-		return fmt.Errorf("stats: worker %s: the run's summary would have more than the limit of %d metrics and verdicts", worker.Name, maxRowMetrics)
-	}
-	f.metrics += metrics
-	for i := range p.rows {
-		f.omitHistograms(&p.rows[i])
-		f.shortenVerdicts(&p.rows[i])
-	}
-	f.addGates(decidedGates)
-	for i := range p.replicas {
-		p.replicas[i].row = p.rows[i]
-	}
-	p.environment = f.addEnvironment(w.Environment, worker)
-	f.parts[worker.Name] = p
-	return nil
-}
-
-// metrics counts the metrics and verdicts of rows and comparisons.
-func (p *part) metrics() int {
-	n := 0
-	for _, c := range p.comparisons {
-		n += len(c.Metrics)
-	}
-	for _, r := range p.rows {
-		n += len(r.Metrics) + len(r.Verdicts)
-	}
-	return n
-}
-
-// slim leaves to parts of workloads only what tables show, and leaves out what only some workers
-// can observe of the disks' requests. A run of many workers has no room for more; the workers'
-// summaries have it.
-func (p *part) slim() {
-	for _, row := range p.rows {
-		maps.DeleteFunc(row.Metrics, func(name string, _ result.Estimate) bool { return small(row.Part, name) })
-	}
-	for _, c := range p.comparisons {
-		maps.DeleteFunc(c.Metrics, func(name string, _ result.Change) bool { return small(c.Part, name) })
+	if worker.Volume == 0 { // volumes are compared at the end
+		p.comparisons = comparisons(f.plan, worker, w, keeps)
 	}
 }
-
-// small reports whether a metric of a part, or of the whole, gives way to others.
-func small(part, metric string) bool {
-	return part != "" && !headline.MatchString(metric) || ofRequests.MatchString(metric)
-}
-
-var ofRequests = regexp.MustCompile(`^device\.(.+\.(latency|wait)|request|seek)\.(mean|max|p50|p99\.9|size\.(mean|p99)|distance\.p50)$`)
-
-var headline = regexp.MustCompile(`\.(iops|rate|bandwidth|latency\.p(50|99|99\.9))$`)
 
 // omitHistograms drops the histograms of a row when there is no more room. The
 // row's percentiles were already computed from them.
@@ -265,7 +252,8 @@ func partsOf(w *result.WorkerSummary, cell trial.Cell) []string {
 	return parts
 }
 
-func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.WorkerSummary, looks Looks) (result.Row, map[string][]result.Metric, bool) {
+// buildRow returns a row, and the values that it is made of.
+func (f *Fold) buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.WorkerSummary, keeps keeper) (result.Row, map[string]series, bool) {
 	row := result.Row{
 		Target:     worker.Target,
 		Workload:   cell.Workload,
@@ -277,7 +265,6 @@ func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.Worke
 		Histograms: result.Histograms{},
 	}
 	values := map[string][]result.Metric{}
-	units := map[string]string{}
 	for _, t := range w.Trials {
 		t, ok := t.OfPart(part)
 		if !ok || t.Cell() != cell || t.Outcome != result.Measured {
@@ -286,11 +273,12 @@ func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.Worke
 		row.N++
 		// A trial may lack a metric of an operation that was too fast to
 		// measure.
-		row.Operations, row.Files = union(row.Operations, t.Operations), row.Files.With(t.Files)
+		row.Operations, row.Files = addOperations(row.Operations, t.Operations), row.Files.With(t.Files)
 		row.Verdicts = addVerdicts(row.Verdicts, verdictsOf(t))
 		for name, m := range t.Metrics {
-			values[name] = append(values[name], m)
-			units[name] = m.Unit
+			if keeps(part, name) {
+				values[name] = append(values[name], m)
+			}
 		}
 	}
 	if row.N == 0 {
@@ -302,12 +290,21 @@ func buildRow(worker trial.Worker, cell trial.Cell, part string, w *result.Worke
 		}
 	}
 	sortVerdicts(row.Verdicts)
-	pooled := row.Histograms.Percentiles()
+	pooled, kept := row.Histograms.Percentiles(), map[string]series{}
 	for name, vs := range values {
-		row.Metrics[name] = estimate(name, units[name], vs, pooled, looks)
+		row.Metrics[name] = estimate(name, vs[len(vs)-1].Unit, vs, pooled, f.looks)
+		if worker.Volume > 0 {
+			kept[name] = seriesOf(vs)
+		}
 	}
-	row.TrialSeconds = shortTrial(row)
-	return row, values, true
+	row.TrialSeconds = shortTrial(row, func(name string) float64 {
+		if e, ok := row.Metrics[name]; ok {
+			return e.Median
+		}
+		left, _ := valuesOf(w, cell, part, name)
+		return Median(left)
+	})
+	return row, kept, true
 }
 
 // estimate is that of a metric; pooled are the percentiles of its row's histograms, by metric.
