@@ -69,7 +69,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	ctx, turn := r.turns.Pass(ctx, req.Namespace)
 	defer turn.Leave()
 	if err := turn.Enter(); err != nil {
-		return ctrl.Result{RequeueAfter: turn.Again()}, nil //nolint:nilerr // others of the namespace have their turn
+		return ctrl.Result{RequeueAfter: turn.Again()}, nil // others of the namespace have their turn
 	}
 	b := &v1alpha1.StorageBenchmark{}
 	if err := r.Get(ctx, req.NamespacedName, b); err != nil {

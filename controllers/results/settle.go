@@ -163,7 +163,7 @@ func collect(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self tria
 		folded, err := inTurn(func() (bool, error) {
 			d, err := result.DecodeTrial(document, "")
 			if err != nil || !d.BelongsTo(p, self, t) {
-				return false, nil // whoever wrote it, it is no trial of this run
+				return false, nil //nolint:nilerr // whoever wrote it, it is no trial of this run
 			}
 			summary.Fold(d, result.Object{Key: key, Bytes: len(document), Digest: trial.Digest(document)})
 			return true, kept.Count(summary)
