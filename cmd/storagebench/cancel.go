@@ -91,7 +91,7 @@ func stopped(b *v1alpha1.StorageBenchmark) bool {
 func refused(err error) error {
 	switch {
 	case apierrors.IsForbidden(err):
-		return &trial.Failure{Class: reason.AccessDenied, Message: err.Error(), Remedy: "ask for the role storagebench-editor in that namespace", Err: err}
+		return &trial.Failure{Class: reason.AccessDenied, Message: err.Error(), Remedy: "ask for the verbs create, patch and delete on storagebenchmarks in that namespace; the ClusterRole edit has them, unless the chart's rbac.aggregate is false", Err: err}
 	case apierrors.IsConflict(err):
 		return fmt.Errorf("somebody else has changed it at the same time; try again: %w", err)
 	case apierrors.IsInvalid(err):

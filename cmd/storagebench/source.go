@@ -191,6 +191,7 @@ func summaryOfStatus(b *v1alpha1.StorageBenchmark) result.Summary {
 	s := result.Summary{
 		Schema: result.SummarySchema, Benchmark: trial.Benchmark{Namespace: b.Namespace, Name: b.Name, UID: string(b.UID)}, Run: run.ID,
 		Planned: int(run.TrialsPlanned), Stored: int(run.TrialsStored), Rows: status.Rows(b.Status), Comparisons: status.Comparisons(b.Status), Baseline: status.Baseline(b.Status),
+		Answer: status.Answer(b.Status), Gates: status.Gates(b.Status), Sweeps: status.Sweeps(b.Status),
 		Failures: map[string]*trial.Failure{},
 	}
 	if run.FinishedAt != nil {

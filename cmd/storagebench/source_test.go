@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"storagebench.io/storagebench/api/v1alpha1"
@@ -175,6 +176,13 @@ func TestReportReadsABenchmarkOfTheCluster(t *testing.T) {
 	}
 	if out, code := run("lab/c"); code == exitDone || !strings.Contains(out, "lab/c") {
 		t.Errorf("another name: exit code %d, %s", code, out)
+	}
+	missed := b.DeepCopy()
+	missed.Status.Answer = &v1alpha1.AnswerStatus{Answer: result.NotQualified, Sentence: "1 of 1 gates is missed."}
+	missed.Status.Gates = []v1alpha1.GateStatus{{Workload: "oltp", Metric: "read.latency.p99", Limit: "at most 10ms", Outcome: string(result.GateMissed), Message: "it is not", Value: new(resource.MustParse("0.02"))}}
+	kubeconfig = cluster(t, missed)
+	if out, code := run("lab/b"); code != exitRegression || !strings.Contains(out, "Missed") || !strings.Contains(out, "1 of 1 gates is missed") {
+		t.Errorf("a gate that is missed: exit code %d, %s", code, out)
 	}
 	running := b.DeepCopy()
 	running.Status.Run.FinishedAt = nil

@@ -267,7 +267,7 @@ func TestWhatAContainerWaitsFor(t *testing.T) {
 		"nothing":                       {corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, "", nil},
 		"its volumes":                   {corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}, "", nil},
 		"an image that nobody has":      {corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "not found"}}, reason.ImagePullFailed, []string{"node n1", "storagebench:1", "not found"}},
-		"an image, for a while already": {corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}, reason.ImagePullFailed, []string{"chart's values image"}},
+		"an image, for a while already": {corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}, reason.ImagePullFailed, []string{"chart's values workerImage"}},
 		"an image that must be there":   {corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImageNeverPull"}}, reason.ImagePullFailed, nil},
 		"a Secret that is missing":      {corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CreateContainerConfigError", Message: "secret not found"}}, reason.PodRejected, []string{"node n1", "secret not found"}},
 		"a runtime that fails":          {corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "RunContainerError"}}, reason.PodRejected, nil},

@@ -73,7 +73,7 @@ func containerTrouble(c corev1.ContainerStatus, image, node string) *progress.Tr
 	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName":
 		return &progress.Trouble{
 			Reason:  reason.ImagePullFailed,
-			Message: fmt.Sprintf("node %s cannot get the image %s (%s: %s); make it available there, or ask your cluster administrator to correct the chart's values image and imagePullSecrets", node, image, why, c.State.Waiting.Message),
+			Message: fmt.Sprintf("node %s cannot get the image %s (%s: %s); make it available there, or ask your cluster administrator to correct the chart's values workerImage (or image, which its name is made from) and imagePullSecrets", node, image, why, c.State.Waiting.Message),
 		}
 	case "CreateContainerError", "CreateContainerConfigError", "RunContainerError":
 		return &progress.Trouble{

@@ -3,7 +3,9 @@ package status
 import (
 	"fmt"
 	"math"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"storagebench.io/storagebench/api/reason"
@@ -45,10 +47,21 @@ func setGates(status *v1alpha1.StorageBenchmarkStatus, s result.Summary) {
 func Gates(status v1alpha1.StorageBenchmarkStatus) []result.Gate {
 	var all []result.Gate
 	for _, g := range status.Gates {
-		all = append(all, result.Gate{
+		limit, atMost := strings.CutPrefix(g.Limit, "at most ")
+		gate := result.Gate{
 			Target: g.Target, Node: g.Node, Workload: g.Workload, Variant: g.Variant, Part: g.Part, Metric: g.Metric, Unit: result.UnitOf(g.Metric),
-			Text: g.Limit, Outcome: result.GateOutcome(g.Outcome), InvalidatedBy: g.InvalidatedBy, MoreTrials: int(g.MoreTrials), Sentence: g.Message,
-		})
+			Text: strings.TrimPrefix(limit, "at least "), AtMost: atMost,
+			Outcome: result.GateOutcome(g.Outcome), InvalidatedBy: g.InvalidatedBy, MoreTrials: int(g.MoreTrials), Sentence: g.Message,
+		}
+		for _, n := range []struct {
+			from *resource.Quantity
+			to   **float64
+		}{{g.Value, &gate.Value}, {g.Low, &gate.Low}, {g.High, &gate.High}} {
+			if n.from != nil {
+				*n.to = new(n.from.AsApproximateFloat64())
+			}
+		}
+		all = append(all, gate)
 	}
 	return all
 }
