@@ -75,7 +75,7 @@ func cancelRun(ctx context.Context, c client.Client, namespace, name string, tim
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return fmt.Errorf("stopped waiting for %s; its spec.suspend is set, and the operator ends the run", name)
 		case <-time.After(time.Second):
 		}
 	}
@@ -95,7 +95,7 @@ func refused(err error) error {
 	case apierrors.IsConflict(err):
 		return fmt.Errorf("somebody else has changed it at the same time; try again: %w", err)
 	case apierrors.IsInvalid(err):
-		return &trial.Failure{Class: reason.InvalidSpec, Message: err.Error(), Remedy: "see --help", Err: err}
+		return &trial.Failure{Class: reason.InvalidSpec, Message: err.Error(), Remedy: "correct the field that it names", Err: err}
 	}
 	return err
 }

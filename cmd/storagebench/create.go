@@ -87,6 +87,9 @@ Exit codes: 0 created or printed, 1 the cluster refused it, 2 bad input.`,
 // manifestOf returns the StorageBenchmark that the flags ask for.
 func (f *createFlags) manifestOf(cmd *cobra.Command, name string) ([]byte, error) {
 	if f.schedule == "" {
+		if f.claim != "" && cmd.Flags().Changed("size") {
+			return nil, usage(fmt.Errorf("--claim and --size: --size is of new volumes, and the claim has one; leave --size out"))
+		}
 		return f.manifest(cmd.Context(), name)
 	}
 	for _, flag := range []string{"storage-class", "claim", "size", "preset", "fio", "gate", "trials"} {
@@ -129,7 +132,9 @@ func (f *createFlags) spec() (map[string]any, error) {
 		targets = append(targets, map[string]any{"name": class, "storageClass": map[string]any{"name": class, "size": f.size}})
 	}
 	switch {
-	case (f.claim == "") == (len(targets) == 0):
+	case f.claim != "" && len(targets) > 0:
+		return nil, usage(fmt.Errorf("--storage-class and --claim: a benchmark from flags measures one kind of target; leave one of them out"))
+	case f.claim == "" && len(targets) == 0:
 		return nil, usage(fmt.Errorf("expected --storage-class, --claim or --from-schedule"))
 	case f.claim != "":
 		targets = []any{map[string]any{"name": f.claim, "persistentVolumeClaim": map[string]any{"claimName": f.claim}}}

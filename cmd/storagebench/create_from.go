@@ -2,16 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
-	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
-	"storagebench.io/storagebench/internal/trial"
 )
 
 // fromSchedule returns the manifest of a benchmark that runs what a schedule runs. It is not the schedule's: it
@@ -22,9 +18,6 @@ func (f *createFlags) fromSchedule(ctx context.Context, name string) ([]byte, er
 		return nil, err
 	}
 	found, err := schedules(ctx, c, namespace, f.schedule, false)
-	if apierrors.IsNotFound(err) {
-		return nil, &trial.Failure{Class: reason.InvalidSpec, Message: fmt.Sprintf("there is no StorageBenchmarkSchedule %s in namespace %s", f.schedule, namespace), Remedy: "list all with: storagebench get --schedules -A", Err: err}
-	}
 	if err != nil {
 		return nil, err
 	}

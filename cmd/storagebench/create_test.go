@@ -59,7 +59,8 @@ func TestCreateRefusesWhatItCannotDescribe(t *testing.T) {
 		want string
 	}{
 		"no target":               {fio, "expected --storage-class, --claim or --from-schedule"},
-		"two kinds of target":     {append([]string{"--claim", "data", "--storage-class", "fast"}, fio...), "expected --storage-class, --claim or --from-schedule"},
+		"two kinds of target":     {append([]string{"--claim", "data", "--storage-class", "fast"}, fio...), "leave one of them out"},
+		"a size of a claim":       {append([]string{"--claim", "data", "--size", "1Gi"}, fio...), "--size is of new volumes"},
 		"no workload":             {class, "expected --preset, or --fio"},
 		"two workloads":           {append([]string{"--preset", "etcd", "--fio", "rw=read"}, class...), "got both"},
 		"an option without value": {append([]string{"--fio", "rw"}, class...), "NAME=VALUE"},

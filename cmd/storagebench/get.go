@@ -142,7 +142,7 @@ func (f *clusterFlags) client() (client.Client, string, error) {
 		&clientcmd.ConfigOverrides{CurrentContext: f.context})
 	rest, err := config.ClientConfig()
 	if err != nil {
-		return nil, "", usage(fmt.Errorf("cannot find a cluster: %w", err))
+		return nil, "", &trial.Failure{Class: reason.InvalidSpec, Message: fmt.Sprintf("cannot find a cluster: %v", err), Remedy: "set KUBECONFIG, or choose a context with --context", Err: err}
 	}
 	namespace := f.namespace
 	if namespace == "" {
@@ -182,7 +182,11 @@ func (f *clusterFlags) follow(ctx context.Context, name string, progress io.Writ
 	for {
 		b, err := fetchBenchmark(ctx, c, namespace, name)
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("timed out waiting for %s; last seen: %s", name, cmp.Or(m.last, "nothing"))
+			why := "stopped watching " + name
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				why = "gave up waiting for " + name + " after --timeout"
+			}
+			return nil, fmt.Errorf("%s; last seen: %s; the run goes on, follow it again with: storagebench watch %s -n %s", why, cmp.Or(m.last, "nothing"), name, namespace)
 		}
 		if err != nil {
 			return nil, err

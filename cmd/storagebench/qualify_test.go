@@ -169,7 +169,7 @@ func TestWhatCannotBeCreatedIsExplained(t *testing.T) {
 		"no CRD":        {&meta.NoKindMatchError{}, 1, "install storagebench first"},
 		"no namespace":  {apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "lab"), 2, "there is no namespace lab"},
 		"no permission": {apierrors.NewForbidden(group, "x", errors.New("no")), 1, "ClusterRole edit"},
-		"a bad spec":    {apierrors.NewInvalid(schema.GroupKind{Kind: "StorageBenchmark"}, "x", nil), 2, "see --help"},
+		"a bad spec":    {apierrors.NewInvalid(schema.GroupKind{Kind: "StorageBenchmark"}, "x", nil), 2, "correct the field"},
 	} {
 		q := qualification{client: &playedCluster{refuse: c.err}, namespace: "lab", ask: etcdAsk(t, false)}
 		err := q.run(t.Context(), &bytes.Buffer{}, "table")

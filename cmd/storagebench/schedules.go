@@ -10,12 +10,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/trial"
 )
 
 // schedules returns the StorageBenchmarkSchedules of a namespace, or of all, or the one of a name.
@@ -23,6 +26,9 @@ func schedules(ctx context.Context, c client.Client, namespace, name string, eve
 	if name != "" {
 		s := v1alpha1.StorageBenchmarkSchedule{}
 		err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &s)
+		if apierrors.IsNotFound(err) {
+			err = &trial.Failure{Class: reason.InvalidSpec, Message: fmt.Sprintf("there is no StorageBenchmarkSchedule %s in namespace %s", name, namespace), Remedy: "list all with: storagebench get --schedules -A", Err: err}
+		}
 		return []v1alpha1.StorageBenchmarkSchedule{s}, noSchedules(err)
 	}
 	var options []client.ListOption
