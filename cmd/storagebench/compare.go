@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/compare"
+	"storagebench.io/storagebench/internal/plan"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -42,7 +41,7 @@ Exit codes: 0 no worse, 1 failed, 2 bad input, 3 regression, 4 inconclusive.`,
 			if err := checkOutput(output, "table", "json"); err != nil {
 				return err
 			}
-			worst, err := parsePercent(limit)
+			worst, err := plan.Percent(limit)
 			if err != nil {
 				return usage(fmt.Errorf("--max-regression %s: %w", limit, err))
 			}
@@ -84,16 +83,6 @@ func compareFiles(ctx context.Context, first, second string, worst float64, outp
 	default:
 		return nil
 	}
-}
-
-// parsePercent parses 5% as 0.05. It refuses a bare 5, which could mean either.
-func parsePercent(text string) (float64, error) {
-	number, ok := strings.CutSuffix(strings.TrimSpace(text), "%")
-	v, err := strconv.ParseFloat(number, 64)
-	if !ok || err != nil || !(v >= 0 && v < 100) {
-		return 0, fmt.Errorf("must be a percentage from 0%% to below 100%%, for example 5%%")
-	}
-	return v / 100, nil
 }
 
 func printJSON(w io.Writer, v any) error {

@@ -90,7 +90,7 @@ func flagRow(f *pflag.Flag) string {
 		name = "`-" + f.Shorthand + "`, " + name
 	}
 	preset := ""
-	if f.DefValue != "" && f.DefValue != "[]" && f.DefValue != "false" {
+	if f.DefValue != "" && f.DefValue != "[]" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "0s" {
 		preset = "`" + f.DefValue + "`"
 	}
 	return fmt.Sprintf("| %s | %s | %s |\n", name, preset, strings.NewReplacer("|", "\\|", "<", "&lt;").Replace(f.Usage))

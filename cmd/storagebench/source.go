@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,7 +106,7 @@ func openBucket(address, endpoint string, authority []byte) (source, error) {
 		config.Endpoint = endpoint
 	}
 	if config.Endpoint == "" {
-		config.Endpoint = "https://s3." + firstNonEmpty(config.Region, "us-east-1") + ".amazonaws.com"
+		config.Endpoint = "https://s3." + cmp.Or(config.Region, "us-east-1") + ".amazonaws.com"
 	}
 	if file := os.Getenv("AWS_CA_BUNDLE"); file != "" {
 		if config.CABundle, err = readBounded(file, 1<<20); err != nil {
@@ -124,16 +125,7 @@ func firstOf(variables ...string) string {
 	for _, v := range variables {
 		values = append(values, os.Getenv(v))
 	}
-	return firstNonEmpty(values...)
-}
-
-func firstNonEmpty(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
+	return cmp.Or(values...)
 }
 
 // openBenchmark finds the run of a StorageBenchmark: in its result store, if the environment has

@@ -163,9 +163,6 @@ func TestAutocorrelationWidensAnInterval(t *testing.T) {
 	if !ok || math.Abs(h-0.1005) > 1e-3 {
 		t.Errorf("%v", h)
 	}
-	if n := MoreForHalfWidth([]float64{90, 110, 100, 95, 105, 99}, looks, 0.05); n < 15 || n > 25 {
-		t.Errorf("%d more for half the width of 6", n)
-	}
 	if looks.Due(7) || !looks.Due(9) || !looks.Due(30) || looks.Due(5) || !(Looks{Max: 30, Spending: Front}).Due(7) {
 		t.Error("looks")
 	}

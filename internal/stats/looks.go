@@ -238,20 +238,6 @@ func HalfWidth(values []float64, looks Looks) (float64, bool) {
 	return (i.High - i.Low) / 2 / i.Median, true
 }
 
-// MoreForHalfWidth is about how many more trials make the half-width as small as target: widths
-// fall with the root of the number of trials. 0: it is, or nothing can be said.
-func MoreForHalfWidth(values []float64, looks Looks, target float64) int {
-	n := len(values)
-	if n < MinTrials {
-		return MinTrials - n
-	}
-	h, ok := HalfWidth(values, looks)
-	if !ok || h <= target || !(target > 0) {
-		return 0
-	}
-	return more(n, h/target, 1, looks)
-}
-
 // more is how many trials to add to n so that an interval is narrower by a ratio, with odds as a
 // factor; rounded up to a number at which the rank steps.
 func more(n int, ratio, odds float64, looks Looks) int {

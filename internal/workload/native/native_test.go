@@ -94,10 +94,10 @@ func TestSystemCallsDoWhatTheySayAndReportWhatWentWrong(t *testing.T) {
 	if took, err := Drain(dir); err != nil || took <= 0 {
 		t.Errorf("drain: %v, %v", took, err)
 	}
-	if errno := Unlink(path); errno != 0 {
+	if errno := UnlinkAt(unix.AT_FDCWD, path); errno != 0 {
 		t.Error(errno)
 	}
-	if errno := Unlink(path); errno != unix.ENOENT {
+	if errno := UnlinkAt(unix.AT_FDCWD, path); errno != unix.ENOENT {
 		t.Errorf("a file that is gone: %v", errno)
 	}
 	if _, errno := Open(path, unix.O_RDONLY); errno != unix.ENOENT {

@@ -100,10 +100,7 @@ func Pwrite(fd int, b []byte, offset int64) unix.Errno {
 	return 0
 }
 
-// Unlink removes a file.
-func Unlink(path *byte) unix.Errno { return UnlinkAt(unix.AT_FDCWD, path) }
-
-// UnlinkAt is Unlink of a path that begins at the directory dir.
+// UnlinkAt removes a file, whose path begins at the directory dir.
 func UnlinkAt(dir int, path *byte) unix.Errno {
 	_, _, errno := unix.RawSyscall(unix.SYS_UNLINKAT, uintptr(dir), uintptr(unsafe.Pointer(path)), 0)
 	return errno
