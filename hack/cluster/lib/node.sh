@@ -7,7 +7,7 @@ render() {
   text=$(<"$1")
   shift
   for pair in STATE="$STATE" RUN="$RUN" CGROUP="$CGROUP" API_ADDRESS="$API_ADDRESS" HOST_NETWORK="$HOST_NETWORK" \
-    POD_NETWORK="$POD_NETWORK" DNS_SERVICE="$DNS_SERVICE" ARCH="$(go_arch)" "$@"; do
+    POD_NETWORK="$POD_NETWORK" DNS_SERVICE="$DNS_SERVICE" ARCH="$(go_arch)" PIDS_KEPT_FREE="${PIDS_KEPT_FREE:-1%}" "$@"; do
     text=${text//"@${pair%%=*}@"/"${pair#*=}"}
   done
   printf '%s\n' "$text"
@@ -27,7 +27,7 @@ node_prepare() {
   mkdir -p "$STATE/$node/cni" "$RUN/$node" "$RUN/namespaces"
   render "$HERE/config/containerd.toml" NODE="$node" CNI_BIN="$(built cni)" PAUSE_IMAGE="$PAUSE_IMAGE" >"$STATE/$node/containerd.toml"
   render "$HERE/config/cni.json" NODE="$node" BRIDGE="$(node_bridge "$node")" PODS="${NODE_PODS[$node]}" >"$STATE/$node/cni/10-storagebench.conflist"
-  render "$HERE/config/kubelet.yaml" NODE="$node" ADDRESS="${NODE_ADDRESS[$node]}" PIDS_KEPT_FREE="${PIDS_KEPT_FREE:-1%}" >"$STATE/$node/kubelet.yaml"
+  render "$HERE/config/kubelet.yaml" NODE="$node" ADDRESS="${NODE_ADDRESS[$node]}" >"$STATE/$node/kubelet.yaml"
   : >"$STATE/resolv.conf"
   cgroup_make "$CGROUP/$node"
 

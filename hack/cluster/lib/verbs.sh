@@ -334,10 +334,9 @@ verb_node_stop() {
 }
 
 verb_node_start() {
-  local PIDS_KEPT_FREE=1%
   if [ "${1:-}" = --pressed ]; then
     shift
-    PIDS_KEPT_FREE=1G # more than there can be; 100% would mean none
+    export PIDS_KEPT_FREE=1G # more than there can be; 100% would mean none
   fi
   need_linux_root
   known_node "${1:-}"
