@@ -140,7 +140,10 @@ func seriesOf(metrics []result.Metric) series {
 func (s series) metrics() []result.Metric {
 	out := make([]result.Metric, len(s.values))
 	for i, v := range s.values {
-		out[i] = result.Metric{Value: v, AtLeast: s.bounds != nil && s.bounds[i]}
+		out[i].Value = v
+	}
+	for i, atLeast := range s.bounds {
+		out[i].AtLeast = atLeast
 	}
 	return out
 }
