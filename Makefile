@@ -23,7 +23,7 @@ RACE ?=
 NODES ?=
 # ATTACKS=quick leaves out the attacks that take long: make test-attacks ATTACKS=quick
 ATTACKS ?= all
-# TRUTH=quick tells every lie once, not five times, and TRUTH=ci a third of them: make test-truth TRUTH=ci
+# TRUTH=quick tells every lie once, not five times, and TRUTH=ci a quarter of them: make test-truth TRUTH=ci
 TRUTH ?= all
 # CUTS is how often make test-powercut cuts the power of each disk
 CUTS ?= 20
@@ -164,7 +164,7 @@ test-experiments: deploy build ## Repeat the experiments of five old posts with 
 	@RUN='$(RUN)' hack/test-experiments
 
 .PHONY: test-truth
-test-truth: build ## Tell storagebench lies and honest twins on loop devices, as root, and count which it believes (TRUTH=quick: once each, TRUTH=ci: a third of them, TRUTH='chance 50': worlds by chance)
+test-truth: build ## Tell storagebench lies and honest twins on loop devices, as root, and count which it believes (TRUTH=quick: once each, TRUTH=ci: a quarter of them, TRUTH='chance 50': worlds by chance)
 	@hack/test-truth $(TRUTH)
 
 .PHONY: test-knee

@@ -158,7 +158,8 @@ func TestArtifactHubNamesTheImages(t *testing.T) {
 		named = append(named, image.Image)
 	}
 	container := manager(t, render(t)).Spec.Template.Spec.Containers[0]
-	if diff := cmp.Diff([]string{container.Image}, named); diff != "" {
+	workers := strings.TrimPrefix(container.Args[0], "--worker-image=")
+	if diff := cmp.Diff([]string{container.Image, workers}, named); diff != "" {
 		t.Errorf("artifacthub.io/images (-want +got):\n%s", diff)
 	}
 	var crds, changes []struct{ Kind, Name, Description string }
