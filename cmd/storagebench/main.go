@@ -1,6 +1,9 @@
 // Command storagebench measures storage: on this machine with run, and in a
-// worker's Pod with worker. It reads results with report, compare and import.
-// There is one file for each verb.
+// worker's Pod with worker. It says beforehand what a benchmark would do (plan, lint,
+// probe), works on benchmarks in a cluster (qualify, create, get, watch, rerun, cancel),
+// reads results (report, compare), and output of other tools (import). restore and
+// tunables are about a node's settings, and flushcheck about power cuts.
+// Verbs have files named after them; get.go also has watch.
 package main
 
 import (

@@ -1,5 +1,8 @@
 // Package nodes tells whether a node can be used now: whether it is Ready, since when it is
 // not, and whether it still has the settings of an earlier benchmark.
+//
+// In: a node's name, and a reader of the cache. Out: a View of the node and of its NodeRestore.
+// Changed is the predicate with which controllers watch nodes.
 package nodes
 
 import (

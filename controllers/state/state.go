@@ -1,5 +1,8 @@
 // Package state reads the state of Jobs, Pods and namespaces, for workers and restores alike.
 // It changes and remembers nothing.
+//
+// In: objects of the cache; a reader and a name for a namespace. Out: answers such as whether a
+// Pod or a Job has ended, and how.
 package state
 
 import (

@@ -1,4 +1,9 @@
 // Package stores opens ResultStores and keeps their condition Available up to date.
+//
+// In: a ResultStore and its Secret. Out: a Bucket (buckets.go), which counts its errors, and the
+// condition (controller.go). A benchmark without a ResultStore has one too: internal.go stands for it,
+// receiver.go takes what its workers upload, and keeper.go keeps that in ConfigMaps.
+// turns.go bounds how many benchmarks use stores at a time, so that a slow store holds up no others.
 package stores
 
 import (

@@ -1,6 +1,6 @@
 // Package fio runs fio.
 //
-// In: the fio field of a workload (a job file, or the parameters of one job) and
+// In: the fio field of a workload (a job file, the parameters of one job, or a preset) and
 // a target. Out: a result.Measurement for each trial.
 //
 //  1. parse reads the job file's lines; it knows no option.
