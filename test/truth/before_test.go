@@ -38,7 +38,7 @@ func crowded(more string) func(t *testing.T) world {
 	return func(t *testing.T) world {
 		t.Helper()
 		w := beside(true, reads)(t)
-		w.workload = fio(`rw=randread\nbs=16k\nsize=16m\nruntime=6\ntime_based=1\nrate=16m\n` + more)
+		w.workload = fio(`rw=randread\nbs=16k\nsize=16m\nruntime=6\ntime_based=1\nrate=64m\n` + more)
 		w.deserved = []string{"NoisyNeighbour", "BackgroundIO"} // it is there before the trial, too
 		return w
 	}
