@@ -27,7 +27,7 @@ type liveReader struct{ client.Reader }
 
 // List lists objects, or fails if there are too many.
 func (r liveReader) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
-	trim := trimOf(list)
+	trim, what := trimOf(list)
 	if in := (&client.ListOptions{}).ApplyOptions(options); trim == nil || in.Limit > 0 {
 		return r.Reader.List(ctx, list, options...)
 	}
@@ -56,24 +56,24 @@ func (r liveReader) List(ctx context.Context, list client.ObjectList, options ..
 		case next == "":
 			return meta.SetList(list, all)
 		case len(all) >= maxLive:
-			return fmt.Errorf("there are more than %d objects in a list of %T; delete those that are not needed", maxLive, list)
+			return fmt.Errorf("there are more than %d %s that may belong to a benchmark; delete those that nobody needs", maxLive, what)
 		}
 	}
 }
 
-// trimOf returns what is kept of the objects of a list, or nil if no tenant writes them.
-func trimOf(list client.ObjectList) cache.TransformFunc {
+// trimOf returns what is kept of the objects of a list, and what they are called; nil if no tenant writes them.
+func trimOf(list client.ObjectList) (keep cache.TransformFunc, what string) {
 	switch list.(type) {
 	case *batchv1.JobList:
-		return trimJob
+		return trimJob, "Jobs"
 	case *corev1.PodList:
-		return trimPod
+		return trimPod, "Pods"
 	case *corev1.PersistentVolumeClaimList:
-		return trimClaim
+		return trimClaim, "PersistentVolumeClaims"
 	case *corev1.EventList:
-		return trimEvent
+		return trimEvent, "events"
 	}
-	return nil
+	return nil, ""
 }
 
 func trimEvent(object any) (any, error) {

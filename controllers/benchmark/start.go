@@ -41,7 +41,7 @@ func (r *Reconciler) start(ctx context.Context, p *pass) (done bool, err error) 
 		return false, nil
 	}
 	if left := r.pause(p.Status.Run); left > 0 && !replan {
-		p.outcome = status.Underway(reason.Pending, fmt.Sprintf("the next run begins %s after the last one was recorded", betweenRuns), left)
+		p.outcome = status.Underway(reason.Pending, fmt.Sprintf("runs of a benchmark begin at least %s apart; this one begins by itself", betweenRuns), left)
 		return true, nil
 	}
 	whole, err := r.whole(ctx, p)

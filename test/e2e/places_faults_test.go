@@ -64,13 +64,7 @@ func TestANodeIsDeletedForGoodWithItsSettingsChanged(t *testing.T) {
 		return nil
 	})
 	nodeVerb(t, "node-start", l.node)
-	l.eventually("the record is closed", func() error {
-		record := &v1alpha1.NodeRestore{}
-		if err := api.Get(l.ctx, types.NamespacedName{Name: l.node}, record); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("%v %+v", err, record.Status)
-		}
-		return nil
-	})
+	l.gone(b)
 	faults.Compare(t, before, readQueue(t, device))
 	l.nothingLeft()
 }
