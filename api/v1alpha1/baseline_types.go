@@ -6,6 +6,7 @@ const LatestQualified = "LatestQualified"
 // Baseline is an earlier run of the benchmark that this one must not be worse than.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.benchmark) || has(self.from) && self.from != 'LatestQualified'",message="baseline.benchmark names another benchmark: set baseline.from to the ID of its run, as its status.run.id shows it"
+// +kubebuilder:validation:XValidation:rule="!has(self.summaryDigest) || has(self.from) && self.from != 'LatestQualified'",message="baseline.summaryDigest is that of one run: set baseline.from to the ID of the run, as its status.run.id shows it"
 type Baseline struct {
 	// from is LatestQualified, the last run of this benchmark that was complete, met its gates if it has any, and
 	// was no regression; or the ID of a run, as status.run.id showed it. Its summary is read from
@@ -23,6 +24,14 @@ type Baseline struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	Benchmark string `json:"benchmark,omitempty"`
 
+	// summaryDigest is the SHA-256 of the summary.json of the run from, as the run's status.run.summaryDigest shows it:
+	// another file is not compared with, whoever put it there. A StorageBenchmarkSchedule sets it. Default: of
+	// this benchmark's latest qualified run, what its status has; of other runs, any file.
+	// +optional
+	// +kubebuilder:validation:MaxLength=80
+	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
+	SummaryDigest string `json:"summaryDigest,omitempty"`
+
 	// maxRegression is the worst acceptable change of a metric, as a percentage. Default: 5%.
 	// +optional
 	// +kubebuilder:validation:MaxLength=6
@@ -34,7 +43,7 @@ type Baseline struct {
 // template, unless the template names a run.
 func (b *Baseline) Follow(qualified *RunReference) {
 	if b != nil && qualified != nil && (b.From == "" || b.From == LatestQualified) {
-		b.Benchmark, b.From = qualified.Benchmark, qualified.Run
+		b.Benchmark, b.From, b.SummaryDigest = qualified.Benchmark, qualified.Run, qualified.SummaryDigest
 	}
 }
 

@@ -106,6 +106,11 @@ type RunReference struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=80
 	Run string `json:"run"`
+
+	// summaryDigest is the SHA-256 of its summary.json.
+	// +optional
+	// +kubebuilder:validation:MaxLength=80
+	SummaryDigest string `json:"summaryDigest,omitempty"`
 }
 
 // RunOutcome is how a run of a schedule ended.

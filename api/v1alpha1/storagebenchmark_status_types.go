@@ -64,6 +64,11 @@ type StorageBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxLength=80
 	LatestQualified string `json:"latestQualified,omitempty"`
 
+	// latestQualifiedDigest is the SHA-256 of that run's summary.json.
+	// +optional
+	// +kubebuilder:validation:MaxLength=80
+	LatestQualifiedDigest string `json:"latestQualifiedDigest,omitempty"`
+
 	// facts of the run's configuration and environment that make numbers differ, of at most 64: what a
 	// StorageBenchmarkSchedule compares from run to run.
 	// +optional
@@ -76,6 +81,22 @@ type StorageBenchmarkStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Comparisons []ComparisonRow `json:"comparisons,omitempty"`
+}
+
+// AcceptedWorkers makes sure that what the operator accepted of workers is what it reads again when the run ends.
+// Whoever can write to the bucket can replace the documents, but not this.
+type AcceptedWorkers struct {
+	// workers whose documents were accepted, as positions in the plan, in this order: "0-3,7,5-6".
+	// +optional
+	// +kubebuilder:validation:MaxLength=8192
+	// +kubebuilder:validation:Pattern=`^[0-9,-]*$`
+	Workers string `json:"workers,omitempty"`
+
+	// digest is the SHA-256 of a line with the digest before it, the position of the last worker, and the SHA-256 of
+	// its document.
+	// +optional
+	// +kubebuilder:validation:MaxLength=80
+	Digest string `json:"digest,omitempty"`
 }
 
 // RunStatus is what the operator must remember of a run. Its size does not grow with
@@ -188,6 +209,10 @@ type RunStatus struct {
 	// +kubebuilder:validation:MaxLength=8192
 	// +kubebuilder:validation:Pattern=`^[0-9,-]*$`
 	Ended string `json:"ended,omitempty"`
+
+	// accepted is what the operator accepted of workers that have ended; absent in runs that release 0.2 began.
+	// +optional
+	Accepted *AcceptedWorkers `json:"accepted,omitempty"`
 
 	// current is the worker that runs, or that the run waits for.
 	// +optional

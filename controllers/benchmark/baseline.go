@@ -17,11 +17,14 @@ func baselineOf(b *v1alpha1.StorageBenchmark) *results.Baseline {
 	if spec == nil {
 		return nil
 	}
-	out := &results.Baseline{Run: spec.From, Benchmark: spec.Benchmark, MaxRegression: plan.DefaultMaxRegression}
+	out := &results.Baseline{Run: spec.From, Benchmark: spec.Benchmark, Digest: spec.SummaryDigest, MaxRegression: plan.DefaultMaxRegression}
 	if cmp.Or(spec.From, v1alpha1.LatestQualified) == v1alpha1.LatestQualified {
 		out.Run = b.Status.LatestQualified
 	} else {
 		out.Named = !chosenBySchedule(b)
+	}
+	if out.Benchmark == "" && out.Digest == "" && out.Run == b.Status.LatestQualified {
+		out.Digest = b.Status.LatestQualifiedDigest
 	}
 	if limit, err := plan.Percent(spec.MaxRegression); err == nil { // or else it is empty: the plan was checked
 		out.MaxRegression = limit

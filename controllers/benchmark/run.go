@@ -264,7 +264,7 @@ func (r *Reconciler) endWorker(p *pass, s *scene, name string, settled results.S
 		if self.Name != name {
 			continue
 		}
-		end := status.End{Position: i, Worker: name, Node: self.Node, Stored: settled.Stored, Spared: settled.Spared}
+		end := status.End{Position: i, Worker: name, Node: self.Node, Stored: settled.Stored, Spared: settled.Spared, Digest: settled.Digest}
 		if failure := settled.Failure; failure != nil {
 			end.Reason, end.Message = string(failure.Class), failure.Error()
 		}
@@ -291,6 +291,15 @@ func (r *Reconciler) unfinished(ctx context.Context, p *pass) error {
 	return nil
 }
 
+// acceptedOf returns what the status says of the documents that were accepted; nil: release 0.2 began the run, and
+// it says nothing.
+func acceptedOf(run *v1alpha1.RunStatus) *results.Accepted {
+	if run.Accepted == nil {
+		return nil
+	}
+	return &results.Accepted{Positions: progress.Positions(run.Accepted.Workers), Digest: run.Accepted.Digest}
+}
+
 // conclude folds what was accepted of the workers into the run's summary and ends the run.
 func (r *Reconciler) conclude(ctx context.Context, p *pass, s *scene) error {
 	if s.world.StoreTrouble != nil {
@@ -300,8 +309,8 @@ func (r *Reconciler) conclude(ctx context.Context, p *pass, s *scene) error {
 	if err := r.unfinished(ctx, p); err != nil {
 		return err
 	}
-	summary, digest, err := r.Results.Conclude(ctx, s.store, s.plan.Plan, baselineOf(p.StorageBenchmark), r.Clock.Now())
-	if failure, ok := errors.AsType[*trial.Failure](err); ok && failure.Class == reason.LimitExceeded {
+	summary, digest, err := r.Results.Conclude(ctx, s.store, s.plan.Plan, acceptedOf(p.Status.Run), baselineOf(p.StorageBenchmark), r.Clock.Now())
+	if failure, ok := errors.AsType[*trial.Failure](err); ok && (failure.Class == reason.LimitExceeded || failure.Class == reason.ResultsRejected) {
 		r.finish(p, failure) // the next try would come to the same
 		return nil
 	}
@@ -312,6 +321,9 @@ func (r *Reconciler) conclude(ctx context.Context, p *pass, s *scene) error {
 	status.SetTotals(p.Status.Run, int32(summary.Stored))
 	status.Summary(&p.Status, summary)
 	p.Status.Run.SummaryDigest = digest
+	if p.Status.LatestQualified == summary.Run {
+		p.Status.LatestQualifiedDigest = digest
+	}
 	r.finish(p, nil)
 	return nil
 }

@@ -83,6 +83,7 @@ func (r *Reconciler) start(ctx context.Context, p *pass) (done bool, err error) 
 		QueuedAt:      queuedAt,
 		TrialsPlanned: int32(len(built.Trials) * len(built.Workers)),
 		WorkersTotal:  int32(len(built.Workers)),
+		Accepted:      &v1alpha1.AcceptedWorkers{},
 	}
 	status.SetTotals(p.Status.Run, 0)
 	for _, note := range append(admission.Notes(facts), timeoutNotes(plan.Duration(built, r.Rules.Engines), r.timeout(p))...) {

@@ -24,6 +24,8 @@ type Baseline struct {
 	Run string
 	// Benchmark of the same namespace; empty: the run's own.
 	Benchmark string
+	// Digest of the summary.json that the operator stored of it; empty: it is not known.
+	Digest string
 	// Named: the spec names the run. A run that was to be compared with that one and cannot be has no answer.
 	// Otherwise it is the latest that qualified, and the run is the first of a new row.
 	Named bool
@@ -62,6 +64,10 @@ func against(ctx context.Context, bucket stores.Bucket, rs *v1alpha1.ResultStore
 		return out, nil
 	case err != nil:
 		return nil, err
+	case b.Digest != "" && !stores.IsInternal(rs) && trial.Digest(document) != b.Digest:
+		out.Lost = b.Named
+		out.Sentence = fmt.Sprintf("the summary of run %s in the result store is not the one that the operator stored: its SHA-256 is %s, not %s; set spec.baseline.from to another run, and see who may write to the bucket", b.Run, trial.Digest(document), b.Digest)
+		return out, nil
 	}
 	judge(out, document, s, b.Named)
 	return out, nil

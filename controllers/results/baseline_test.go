@@ -1,6 +1,7 @@
 package results
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -25,25 +26,33 @@ func rated(run string, rate float64) result.Summary {
 }
 
 func TestARunIsComparedWithItsBaseline(t *testing.T) {
+	old, err := json.Marshal(rated("old", 1000))
+	if err != nil {
+		t.Fatal(err)
+	}
 	bucketStore := &v1alpha1.ResultStore{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	for name, c := range map[string]struct {
 		store   *v1alpha1.ResultStore
 		run     string
 		rate    float64
 		broken  error
+		digest  string
 		outcome string
 		text    string
 	}{
-		"as fast":               {bucketStore, "old", 1000, nil, "NoWorse", "1 metric within 5 %"},
-		"slower":                {bucketStore, "old", 800, nil, "Regression", "read.iops of t/w/n is 0.800 times"},
-		"at the limit":          {bucketStore, "old", 950, nil, "Inconclusive", "run more trials"},
-		"no run before":         {bucketStore, "", 1000, nil, "Inconclusive", "no earlier run"},
-		"a run that is gone":    {bucketStore, "gone", 1000, nil, "Inconclusive", "no summary of run gone"},
-		"a run that is no JSON": {bucketStore, "bad", 1000, nil, "Inconclusive", "cannot be read"},
-		"a run that is denied":  {bucketStore, "denied", 1000, nil, "Inconclusive", "may not read a summary of run denied"},
-		"without a ResultStore": {&v1alpha1.ResultStore{}, "old", 700, nil, "Regression", "read.iops of t/w/n is 0.700 times"},
-		"gone without one":      {&v1alpha1.ResultStore{}, "gone", 1000, nil, "Inconclusive", "name one of them, or a ResultStore in spec.results.storeRef.name"},
-		"a store that is away":  {bucketStore, "old", 1000, store.ErrUnreachable, "", ""},
+		"as fast":                      {bucketStore, "old", 1000, nil, "", "NoWorse", "1 metric within 5 %"},
+		"slower":                       {bucketStore, "old", 800, nil, "", "Regression", "read.iops of t/w/n is 0.800 times"},
+		"at the limit":                 {bucketStore, "old", 950, nil, "", "Inconclusive", "run more trials"},
+		"no run before":                {bucketStore, "", 1000, nil, "", "Inconclusive", "no earlier run"},
+		"a run that is gone":           {bucketStore, "gone", 1000, nil, "", "Inconclusive", "no summary of run gone"},
+		"a run that is no JSON":        {bucketStore, "bad", 1000, nil, "", "Inconclusive", "cannot be read"},
+		"a run that is denied":         {bucketStore, "denied", 1000, nil, "", "Inconclusive", "may not read a summary of run denied"},
+		"without a ResultStore":        {&v1alpha1.ResultStore{}, "old", 700, nil, "", "Regression", "read.iops of t/w/n is 0.700 times"},
+		"gone without one":             {&v1alpha1.ResultStore{}, "gone", 1000, nil, "", "Inconclusive", "name one of them, or a ResultStore in spec.results.storeRef.name"},
+		"a store that is away":         {bucketStore, "old", 1000, store.ErrUnreachable, "", "", ""},
+		"with its digest":              {bucketStore, "old", 1000, nil, trial.Digest(old), "NoWorse", "1 metric within 5 %"},
+		"of another digest":            {bucketStore, "old", 800, nil, trial.Digest(nil), "Inconclusive", "is not the one that the operator stored"},
+		"its own store is no tenant's": {&v1alpha1.ResultStore{}, "old", 700, nil, trial.Digest(nil), "Regression", "read.iops of t/w/n is 0.700 times"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBucket(t)
@@ -58,7 +67,7 @@ func TestARunIsComparedWithItsBaseline(t *testing.T) {
 			if c.broken != nil {
 				b.broken[keys.Summary()] = c.broken
 			}
-			got, err := against(t.Context(), b, c.store, Baseline{Run: c.run, Named: true, MaxRegression: 0.05}, rated("new", c.rate))
+			got, err := against(t.Context(), b, c.store, Baseline{Run: c.run, Digest: c.digest, Named: true, MaxRegression: 0.05}, rated("new", c.rate))
 			if !errors.Is(err, c.broken) || (err != nil) != (c.broken != nil) {
 				t.Fatal(err)
 			}
@@ -68,7 +77,7 @@ func TestARunIsComparedWithItsBaseline(t *testing.T) {
 			if got.Outcome != c.outcome || !strings.Contains(got.Sentence, c.text) || got.Run != c.run {
 				t.Errorf("%+v", got)
 			}
-			if lost := c.run == "gone" || c.run == "bad" || c.run == "denied"; got.Lost != lost {
+			if lost := c.run == "gone" || c.run == "bad" || c.run == "denied" || strings.Contains(c.text, "is not the one"); got.Lost != lost {
 				t.Errorf("lost: %v, want %v", got.Lost, lost)
 			}
 			if c.outcome == "NoWorse" && (len(got.Differences) != 1 || got.Differences[0] != "target t: old -> new") {

@@ -209,7 +209,7 @@ func TestTheTrialsOfAPageAreBounded(t *testing.T) {
 		for _, x := range large.Trials {
 			s.Trials = append(s.Trials, result.TrialSummary{Trial: x, Outcome: result.Failed, Parts: parts})
 		}
-		if err := c.take(func() (*result.WorkerSummary, error) { return s, nil }); err != nil {
+		if err := c.take(s); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/controllers/stores"
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/stats"
 	"storagebench.io/storagebench/internal/store"
 	"storagebench.io/storagebench/internal/store/dir"
 	"storagebench.io/storagebench/internal/trial"
@@ -125,6 +126,11 @@ func TestCollect(t *testing.T) {
 			b.put(t, keys.Trial(self.Name, "w-2"), documentOf(self, plan.Trials[1]))
 			return ""
 		}, 1, false, nil},
+		"one more than the worker's last summary has": {func(t *testing.T, b *bucket) string {
+			t.Helper()
+			b.put(t, keys.Trial(self.Name, "w-2"), documentOf(self, plan.Trials[1]))
+			return trial.Digest(b.put(t, summaryKey, summaryOf(self, plan.Trials[0])))
+		}, 1, false, nil},
 		"one more than the summary has": {func(t *testing.T, b *bucket) string {
 			t.Helper()
 			b.put(t, summaryKey, summaryOf(self, plan.Trials[0]))
@@ -187,27 +193,88 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-func accepted(t *testing.T, b *bucket, w trial.Worker) (*result.WorkerSummary, error) {
+// folded returns how many trials the run's summary has of what was accepted.
+func folded(t *testing.T, b *bucket, a *Accepted) (int, error) {
 	t.Helper()
-	decode, err := readAccepted(t.Context(), b, plan, w)
-	if err != nil {
-		return nil, err
+	c := &conclusion{plan: plan, fold: stats.NewFold(plan)}
+	if err := c.addAll(t.Context(), b, a); err != nil {
+		return 0, err
 	}
-	return decode()
+	return c.fold.Finish(time.Unix(0, 0)).Stored, nil
 }
 
 // At the end only what was accepted is read, not what has been put in its place since.
 func TestWhatIsUploadedAfterAWorkersEndDoesNotCount(t *testing.T) {
 	b := newBucket(t)
-	b.put(t, plan.Keys().Accepted(self.Name), summaryOf(self, plan.Trials[0]))
+	document := b.put(t, plan.Keys().Accepted(self.Name), summaryOf(self, plan.Trials[0]))
 	b.put(t, plan.Keys().WorkerSummary(self.Name), summaryOf(self, plan.Trials...))
-	summary, err := accepted(t, b, self)
-	if err != nil || len(summary.Trials) != 1 {
-		t.Errorf("got %+v, %v; want the one trial that was accepted", summary, err)
-	}
 	b.put(t, plan.Keys().WorkerSummary(other.Name), summaryOf(other, plan.Trials...))
-	if summary, err = accepted(t, b, other); err != nil || len(summary.Trials) != 2 {
-		t.Errorf("of release 0.1, which accepted nothing, got %+v, %v", summary, err)
+	if n, err := folded(t, b, &Accepted{Positions: []int{0}, Digest: trial.Chain("", 0, trial.Digest(document))}); err != nil || n != 1 {
+		t.Errorf("got %d, %v; want the one trial that was accepted", n, err)
+	}
+	if n, err := folded(t, b, &Accepted{}); err != nil || n != 0 {
+		t.Errorf("of workers that ended without a document, got %d, %v", n, err)
+	}
+	if n, err := folded(t, b, nil); err != nil || n != 3 {
+		t.Errorf("of release 0.1, which accepted nothing of the other, got %d, %v", n, err)
+	}
+}
+
+// Whatever is done to the documents that were accepted, the run has no summary of them.
+func TestWhatWasAcceptedMustBeTheSameAtTheEnd(t *testing.T) {
+	key := func(w trial.Worker) string { return plan.Keys().Accepted(w.Name) }
+	for name, c := range map[string]struct {
+		change func(*testing.T, *bucket)
+		want   string
+	}{
+		"nothing is done":      {func(*testing.T, *bucket) {}, ""},
+		"one has fewer trials": {func(t *testing.T, b *bucket) { t.Helper(); b.put(t, key(self), summaryOf(self, plan.Trials[0])) }, "SHA-256"},
+		"one is empty":         {func(t *testing.T, b *bucket) { t.Helper(); b.put(t, key(other), []byte{}) }, "t.n2"},
+		"one is the other's":   {func(t *testing.T, b *bucket) { t.Helper(); b.put(t, key(other), summaryOf(self, plan.Trials...)) }, "t.n2"},
+		"one is gone":          {func(t *testing.T, b *bucket) { t.Helper(); b.remove(t, key(self)) }, "t.n1: it is gone"},
+		"a worker wrote another": {func(t *testing.T, b *bucket) {
+			t.Helper()
+			b.remove(t, key(self))
+			b.put(t, plan.Keys().WorkerSummary(self.Name), summaryOf(self, plan.Trials...))
+		}, "t.n1: it is gone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBucket(t)
+			a := &Accepted{Positions: []int{1, 0}}
+			for _, i := range a.Positions { // in the order in which they ended
+				settled, err := settle(t.Context(), stored(t, b, plan.Workers[i]), plan, plan.Workers[i], nil, nil)
+				if err != nil || settled.Digest == "" {
+					t.Fatalf("%+v, %v", settled, err)
+				}
+				a.Digest = trial.Chain(a.Digest, i, settled.Digest)
+			}
+			c.change(t, b)
+			n, err := folded(t, b, a)
+			if c.want == "" {
+				if err != nil || n != 4 {
+					t.Errorf("got %d, %v", n, err)
+				}
+				return
+			}
+			failure, ok := errors.AsType[*trial.Failure](err)
+			if !ok || failure.Class != reason.ResultsRejected || !strings.Contains(failure.Message, c.want) || failure.Remedy == "" {
+				t.Errorf("got %d, %v", n, err)
+			}
+		})
+	}
+}
+
+// stored puts a worker's summary of all trials into the bucket.
+func stored(t *testing.T, b *bucket, w trial.Worker) *bucket {
+	t.Helper()
+	b.put(t, plan.Keys().WorkerSummary(w.Name), summaryOf(w, plan.Trials...))
+	return b
+}
+
+func (b *bucket) remove(t *testing.T, key string) {
+	t.Helper()
+	if err := b.Delete(key); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -25,8 +25,18 @@ type Settled struct {
 	Spared int32
 	// Spent is how much of the run's budget its trials took.
 	Spent time.Duration
+	// Digest of the document that was accepted; empty: none was.
+	Digest string
 	// Failure is why it did not measure every trial, or nil.
 	Failure *trial.Failure
+}
+
+// Accepted is what was accepted of a run's workers.
+type Accepted struct {
+	// Positions of the workers in the plan, in the order in which their documents were accepted.
+	Positions []int
+	// Digest is the trial.Chain of these documents; empty: there are none.
+	Digest string
 }
 
 // A store answers each request in time, or the request fails; but a worker may have stored hundreds of objects,
@@ -91,7 +101,7 @@ func settle(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self trial
 	if err := bucket.Put(ctx, p.Keys().Accepted(self.Name), document); err != nil {
 		return Settled{}, err
 	}
-	out := Settled{Stored: int32(len(summary.Trials)), Spent: stopping.Spent(summary.Trials), Failure: summary.Failure}
+	out := Settled{Stored: int32(len(summary.Trials)), Spent: stopping.Spent(summary.Trials), Digest: trial.Digest(document), Failure: summary.Failure}
 	if out.Failure == nil && !complete {
 		out.Failure = lost(self, receipt)
 	}
@@ -128,13 +138,16 @@ func (e *rejectedError) failure(self trial.Worker) *trial.Failure {
 // maxStrays is how many objects may lie between a worker's documents that are none of its plan.
 const maxStrays = 1000
 
-// collect reads what a worker stored: its summary, and the documents of the trials that the
+// collect reads what a worker stored: its summary, and without a digest of it also the documents of the trials that the
 // summary does not know, as its Pod was killed before it could write it again. Nil means
 // that it stored nothing.
 func collect(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self trial.Worker, digest string) (*result.WorkerSummary, error) {
 	summary, err := readSummary(ctx, bucket, p, self, digest)
 	if err != nil {
 		return nil, err
+	}
+	if summary != nil && digest != "" {
+		return summary, nil // the worker's last word: whatever else lies there is not its own
 	}
 	found := summary != nil
 	if summary == nil {
@@ -209,8 +222,9 @@ func decodeSummary(p *trial.Plan, self trial.Worker, document []byte, digest str
 }
 
 // Conclude folds what was accepted of the workers into the run's summary, one worker at a
-// time, and stores it. It also returns the digest of the document that it stored.
-func (r *Results) Conclude(ctx context.Context, rs *v1alpha1.ResultStore, p *trial.Plan, baseline *Baseline, now time.Time) (result.Summary, string, error) {
+// time, and stores it. It also returns the digest of the document that it stored. If accepted is nil, whatever the store has
+// is taken for what was accepted.
+func (r *Results) Conclude(ctx context.Context, rs *v1alpha1.ResultStore, p *trial.Plan, accepted *Accepted, baseline *Baseline, now time.Time) (result.Summary, string, error) {
 	bucket, err := r.Open(ctx, rs)
 	if err != nil {
 		return result.Summary{}, "", err
@@ -218,13 +232,11 @@ func (r *Results) Conclude(ctx context.Context, rs *v1alpha1.ResultStore, p *tri
 	ctx, cancel := context.WithTimeout(ctx, concludeTimeout)
 	defer cancel()
 	c := &conclusion{plan: p, fold: stats.NewFold(p), page: !stores.IsInternal(rs), room: maxReportTrials}
-	for _, self := range p.Workers {
-		if err := c.add(ctx, bucket, self); err != nil {
-			if failure, ok := errors.AsType[*trial.Failure](err); ok {
-				return result.Summary{}, "", failure
-			}
-			return result.Summary{}, "", unstored(rs, err)
+	if err := c.addAll(ctx, bucket, accepted); err != nil {
+		if failure, ok := errors.AsType[*trial.Failure](err); ok {
+			return result.Summary{}, "", failure
 		}
+		return result.Summary{}, "", unstored(rs, err)
 	}
 	summary, _ := inTurn(func() (result.Summary, error) { return c.fold.Finish(now), nil })
 	if baseline != nil {
@@ -265,24 +277,72 @@ type conclusion struct {
 	bytes  int // of the trials, as JSON
 }
 
-// add folds in what was accepted of a worker. What is decoded of one run is let go before that of another
-// is decoded, but no store is waited for meanwhile.
-func (c *conclusion) add(ctx context.Context, bucket stores.Bucket, self trial.Worker) error {
-	accepted, err := readAccepted(ctx, bucket, c.plan, self)
-	if err == nil {
-		_, err = inTurn(func() (any, error) { return nil, c.take(accepted) })
+// addAll folds in what was accepted of the workers, if it still is that.
+func (c *conclusion) addAll(ctx context.Context, bucket stores.Bucket, accepted *Accepted) error {
+	digests := map[int]string{}
+	for i, self := range c.plan.Workers {
+		if accepted != nil && !slices.Contains(accepted.Positions, i) {
+			continue // it has ended without a document
+		}
+		digest, err := c.add(ctx, bucket, self, accepted != nil)
+		if _, rejected := errors.AsType[*rejectedError](err); rejected && accepted == nil {
+			continue // it stands in the status as the worker's failure
+		} else if rejected {
+			return changedSince(fmt.Sprintf("that of worker %s: %v", self.Name, err))
+		}
+		if err != nil {
+			return err
+		}
+		digests[i] = digest
 	}
-	if _, ok := errors.AsType[*rejectedError](err); ok {
-		return nil // it stands in the status as the worker's failure
+	if accepted == nil {
+		return nil
 	}
-	return err
+	chain := ""
+	for _, i := range accepted.Positions {
+		chain = trial.Chain(chain, i, digests[i])
+	}
+	if chain != accepted.Digest {
+		return changedSince("their SHA-256 is not that in status.run.accepted")
+	}
+	return nil
 }
 
-func (c *conclusion) take(accepted func() (*result.WorkerSummary, error)) error {
-	summary, err := accepted()
-	if err != nil || summary == nil {
-		return err
+// changedSince is the failure of a run whose accepted documents are not what they were.
+func changedSince(why string) *trial.Failure {
+	return &trial.Failure{
+		Class:   reason.ResultsRejected,
+		Message: "documents that the operator had accepted were changed in the result store before the run ended: " + why,
+		Remedy:  "find out who else can write to the bucket, then change spec.runID to run again",
 	}
+}
+
+// add folds in what was accepted of a worker, and returns the document's digest. What is decoded of one run is let go
+// before that of another is decoded, but no store is waited for meanwhile.
+func (c *conclusion) add(ctx context.Context, bucket stores.Bucket, self trial.Worker, known bool) (string, error) {
+	document, err := bucket.GetLimited(ctx, c.plan.Keys().Accepted(self.Name), result.MaxWorkerSummary)
+	if errors.Is(err, store.ErrNotFound) && known {
+		return "", &rejectedError{"it is gone"}
+	}
+	if errors.Is(err, store.ErrNotFound) { // release 0.1 accepted nothing: then it is what the worker stored
+		summary, err := collect(ctx, bucket, c.plan, self, "")
+		if err != nil || summary == nil {
+			return "", err
+		}
+		_, err = inTurn(func() (any, error) { return nil, c.take(summary) })
+		return "", err
+	}
+	_, err = inTurn(func() (any, error) {
+		summary, err := decodeSummary(c.plan, self, document, "", err)
+		if err != nil {
+			return nil, err
+		}
+		return nil, c.take(summary)
+	})
+	return trial.Digest(document), err
+}
+
+func (c *conclusion) take(summary *result.WorkerSummary) error {
 	if err := c.fold.Add(summary); err != nil {
 		return tooLarge(err)
 	}
@@ -319,15 +379,4 @@ func tooLarge(err error) *trial.Failure {
 		Class: reason.LimitExceeded, Message: "the run's results are too large for one summary: " + err.Error(),
 		Remedy: "split the benchmark: fewer nodes, workloads or variants in each", Err: err,
 	}
-}
-
-// readAccepted reads what was accepted of a worker, and returns how to decode it. Release 0.1 accepted
-// nothing: then it is what the worker stored.
-func readAccepted(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self trial.Worker) (func() (*result.WorkerSummary, error), error) {
-	document, err := bucket.GetLimited(ctx, p.Keys().Accepted(self.Name), result.MaxWorkerSummary)
-	if errors.Is(err, store.ErrNotFound) {
-		summary, err := collect(ctx, bucket, p, self, "")
-		return func() (*result.WorkerSummary, error) { return summary, nil }, err
-	}
-	return func() (*result.WorkerSummary, error) { return decodeSummary(p, self, document, "", err) }, nil
 }

@@ -59,7 +59,7 @@ func Record(s *v1alpha1.StorageBenchmarkScheduleStatus, b *v1alpha1.StorageBench
 	} else {
 		s.Succeeded++
 		if b.Status.LatestQualified != "" {
-			s.LatestQualified = &v1alpha1.RunReference{Benchmark: b.Name, Run: b.Status.LatestQualified}
+			s.LatestQualified = &v1alpha1.RunReference{Benchmark: b.Name, Run: b.Status.LatestQualified, SummaryDigest: b.Status.LatestQualifiedDigest}
 		}
 		run.Differences = differences(s.Facts, b.Status.Facts)
 		if len(b.Status.Facts) > 0 {

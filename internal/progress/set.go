@@ -16,26 +16,13 @@ type Set struct{ members map[int]bool }
 // found.
 func ParseSet(s string) Set {
 	set := Set{members: map[int]bool{}}
-	left := maxPosition
-	for part := range strings.SplitSeq(s, ",") {
-		from, to, isRange := strings.Cut(part, "-")
-		low, err := strconv.Atoi(from)
-		high := low
-		if err == nil && isRange {
-			high, err = strconv.Atoi(to)
-		}
-		if err != nil || low < 0 || high >= maxPosition {
-			continue
-		}
-		for i := low; i <= high && left > 0; i++ {
-			set.members[i] = true
-			left--
-		}
+	for _, i := range Positions(s) {
+		set.members[i] = true
 	}
 	return set
 }
 
-// maxPosition bounds the size of a Set that somebody else wrote, and the time to read it:
+// maxPosition bounds the size of what somebody else wrote, and the time to read it:
 // its text could repeat a long range a thousand times.
 const maxPosition = 1 << 16
 

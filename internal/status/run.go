@@ -10,6 +10,7 @@ import (
 
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/progress"
+	"storagebench.io/storagebench/internal/trial"
 )
 
 // maxFailures is the number of failures that a status lists, as in the API's schema.
@@ -25,6 +26,8 @@ type End struct {
 	Stored, Spared int32
 	// Spent is how much of the run's budget its trials took; nil: there is no budget.
 	Spent *time.Duration
+	// Digest of the document that was accepted of it; empty: there is none.
+	Digest string
 	// Reason is empty if the worker measured every trial.
 	Reason, Message string
 }
@@ -40,6 +43,9 @@ func EndWorker(run *v1alpha1.RunStatus, e End) {
 	SetCurrent(run, "", "")
 	run.TrialsStored += e.Stored
 	run.TrialsPlanned -= e.Spared
+	if a := run.Accepted; a != nil && e.Digest != "" {
+		a.Workers, a.Digest = progress.Append(a.Workers, e.Position), trial.Chain(a.Digest, e.Position, e.Digest)
+	}
 	if e.Spent != nil {
 		before := BudgetSpent(run)
 		run.BudgetSpent = &metav1.Duration{Duration: before + min(max(0, *e.Spent), math.MaxInt64-before)}

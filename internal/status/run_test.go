@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
 	"storagebench.io/storagebench/internal/progress"
+	"storagebench.io/storagebench/internal/trial"
 )
 
 // Workers start, are counted, are put aside for others, and end, in any order, and some ends
@@ -25,7 +27,8 @@ func TestTheCountsOfARunAreThoseOfItsWorkers(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		workers, trials := 1+r.IntN(40), int32(1+r.IntN(6))
-		run := &v1alpha1.RunStatus{WorkersTotal: int32(workers), TrialsPlanned: int32(workers) * trials}
+		run := &v1alpha1.RunStatus{WorkersTotal: int32(workers), TrialsPlanned: int32(workers) * trials, Accepted: &v1alpha1.AcceptedWorkers{}}
+		accepted, order := "", []int(nil)
 		SetTotals(run, 0)
 		ends := map[int]End{}
 		for len(ends) < workers {
@@ -46,12 +49,21 @@ func TestTheCountsOfARunAreThoseOfItsWorkers(t *testing.T) {
 				if r.IntN(3) == 0 {
 					end.Reason, end.Message = "NoSpace", "it is full"
 				}
+				if r.IntN(4) > 0 {
+					end.Digest = trial.Digest([]byte(name))
+				}
 				EndWorker(run, end)
 				if !hasEnded {
 					ends[i] = end
+					if end.Digest != "" {
+						accepted, order = trial.Chain(accepted, i, end.Digest), append(order, i)
+					}
 				}
 			}
 			check(t, seed, run, ends)
+			if run.Accepted.Digest != accepted || !slices.Equal(progress.Positions(run.Accepted.Workers), order) {
+				t.Fatalf("seed %d: accepted %+v, want %v with %s", seed, run.Accepted, order, accepted)
+			}
 		}
 	}
 }

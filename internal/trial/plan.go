@@ -390,6 +390,11 @@ func DecodePlan(document []byte, digest string) (*Plan, error) {
 	return p, nil
 }
 
+// Chain returns the digest of one more document, that of the worker at a position in the plan, after those before it.
+func Chain(before string, position int, digest string) string {
+	return Digest(fmt.Appendf(nil, "%s %d %s\n", before, position, digest))
+}
+
 // Digest returns "sha256:" and the hexadecimal SHA-256 of document.
 func Digest(document []byte) string {
 	sum := sha256.Sum256(document)
