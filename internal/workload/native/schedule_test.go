@@ -12,7 +12,7 @@ import (
 func times(s *Schedule) []time.Duration {
 	var out []time.Duration
 	for s.taken = 0; s.taken < s.planned; s.taken++ {
-		out = append(out, s.next())
+		out = append(out, s.time())
 	}
 	return out
 }
