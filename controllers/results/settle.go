@@ -147,6 +147,7 @@ func collect(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self tria
 		return nil, err
 	}
 	if summary != nil && digest != "" {
+		summary.Sort(p.Trials)
 		return summary, nil // the worker's last word: whatever else lies there is not its own
 	}
 	found := summary != nil

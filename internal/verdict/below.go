@@ -47,12 +47,18 @@ func cachedBelow(f *Facts) []result.Verdict {
 		if f.reduces() {
 			or = ", or was compressed"
 		}
+		sentence := map[string]string{
+			"read":  "%s of what %s read came from the page cache of its file, not from the disks below it%s.",
+			"write": "%s of what %s wrote was still in the page cache of its file, not on the disks below it%s.",
+		}[d.name]
+		settle := "Attach the loop device with losetup --direct-io=on, or drop the page cache and read more than the memory holds."
+		if d.name == "read" && pastPageCache(written) {
+			sentence = "%s of what %s read came from no disk below it, but from holes of its file or from memory%s."
+			settle = "Write the file's blocks before they are read, on a file system that supports direct I/O."
+		}
 		out = append(out, d.each(result.Verdict{
-			Name: CachedBelow, Effect: e, Settle: "Attach the loop device with losetup --direct-io=on, or drop the page cache and read more than the memory holds.",
-			Sentence: fmt.Sprintf(map[string]string{
-				"read":  "%s of what %s read came from the page cache of its file, not from the disks below it%s.",
-				"write": "%s of what %s wrote was still in the page cache of its file, not on the disks below it%s.",
-			}[d.name], percent(share), loop.ID, or),
+			Name: CachedBelow, Effect: e, Settle: settle,
+			Sentence: fmt.Sprintf(sentence, percent(share), loop.ID, or),
 			Evidence: evidence(
 				number{"device.bytes", result.Bytes, above},
 				number{"below.bytes", result.Bytes, below},
@@ -61,6 +67,13 @@ func cachedBelow(f *Facts) []result.Verdict {
 		})...)
 	}
 	return out
+}
+
+// pastPageCache reports whether all loop devices of the layers read and write their files past the page cache.
+func pastPageCache(layers []result.Layer) bool {
+	return !slices.ContainsFunc(layers, func(l result.Layer) bool {
+		return l.Kind == result.LoopLayer && (l.DirectIO == nil || !*l.DirectIO)
+	})
 }
 
 // through is how many bytes of the workload's the loop device moved. What others moved may have been

@@ -121,3 +121,29 @@ func noisyNeighbour(f *Facts) []result.Verdict {
 		),
 	}}
 }
+
+// oftenFlushed is how many flushes a second are somebody's who syncs: the journal of a file system commits every few
+// seconds.
+const oftenFlushed = 10
+
+// flushesOfOthers: fio syncs nothing, and the disks were busy with flushes. They move no data, so that no other check of
+// neighbours sees them.
+func flushesOfOthers(f *Facts) []result.Verdict {
+	fio := sequential.MatchString(f.Measurement.Input) || random.MatchString(f.Measurement.Input)
+	duration, flushes := f.value("device.seconds"), f.value("device.flush.count")
+	if !fio || !f.direct() || f.syncs() || !f.plainFilesystem() || duration <= 0 || flushes < oftenFlushed*duration {
+		return nil
+	}
+	share := min(1, flushes*f.value("device.flush.await")/duration)
+	if share <= 0.05 {
+		return nil
+	}
+	return []result.Verdict{{
+		Name: NoisyNeighbour, Effect: result.Qualifies, Settle: "Find out who else syncs on the disks, and measure again without it.",
+		Sentence: fmt.Sprintf("The disks flushed their caches %.0f times per second, for %s of the time, and the workload syncs nothing.", flushes/duration, percent(share)),
+		Evidence: evidence(
+			number{"flushes", result.PerSecond, flushes / duration},
+			number{"share", result.Ratio, share},
+		),
+	}}
+}

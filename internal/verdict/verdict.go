@@ -118,7 +118,7 @@ type check func(f *Facts) []result.Verdict
 // a cause comes before the one that sees only its effect.
 var chain = []check{
 	memoryBacked, cachedBelow, thinReads, thinTrims, dataReduced, fromMemory, unsynced, drained, directIOFallback, impossible, heads, aboveLink, leftInMemory, readBack, unsafe,
-	toolErrors, overloaded, ladder, limitChanged, throttled, cpuThrottled, cpuBound, queueHidesLatency, depthIgnored, blockSizeLimited, smallBlocks, backgroundIO, foreignRequests, noisyNeighbour, comesAndGoes, betweenTrials,
+	toolErrors, overloaded, ladder, limitChanged, throttled, cpuThrottled, cpuBound, queueHidesLatency, depthIgnored, blockSizeLimited, smallBlocks, backgroundIO, foreignRequests, noisyNeighbour, flushesOfOthers, comesAndGoes, betweenTrials,
 	notSteady, neverSteady, workingSet, noDeviceEvidence, runnerDisturbs,
 }
 
