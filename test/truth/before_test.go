@@ -7,12 +7,12 @@ import "testing"
 // before are lies of what a workload did before the part that it measures. The disks are counted all the time.
 var before = []kind{
 	{
-		name: "a ramp that fills memory", verdict: "FromMemory", operation: "read", invalid: true,
+		name: "a ramp that fills memory", verdict: "FromMemory", operation: "read", invalid: true, timed: true,
 		lie:  on(fio(randomRead + again + `ramp_time=2\n`)),
 		twin: on(fio(randomRead + direct + `ramp_time=2\n`)),
 	},
 	{
-		name: "a second reader beside files that are laid out in each trial", verdict: "NoisyNeighbour", operation: "read",
+		name: "a second reader beside files that are laid out in each trial", verdict: "NoisyNeighbour", operation: "read", timed: true,
 		lie:  layingOut(true),
 		twin: layingOut(false),
 	},
@@ -22,7 +22,7 @@ var before = []kind{
 		twin: raw(fio(`rw=read\nbs=64k\nsize=128m\n`)),
 	},
 	{
-		name: "a reader that makes up for what memory answers", verdict: "FromMemory", operation: "read", invalid: true,
+		name: "a reader that makes up for what memory answers", verdict: "FromMemory", operation: "read", invalid: true, timed: true,
 		lie:  crowded(again),
 		twin: crowded(direct),
 	},

@@ -92,7 +92,7 @@ var asked = []kind{
 		twin: on(fio(`rw=write\nbs=1m\nsize=128m\n` + direct)),
 	},
 	{
-		name: "a CPU quota", verdict: "CPUThrottled", operation: "read",
+		name: "a CPU quota", verdict: "CPUThrottled", operation: "read", timed: true,
 		lie:  quota(10_000, randomRead),
 		twin: quota(200_000, randomRead),
 	},
@@ -133,7 +133,7 @@ var asked = []kind{
 		twin: made("ext4", "barrier=1", synced),
 	},
 	{
-		name: "a second reader", verdict: "NoisyNeighbour", operation: "read",
+		name: "a second reader", verdict: "NoisyNeighbour", operation: "read", timed: true,
 		lie:  beside(true, reads),
 		twin: beside(false, reads),
 	},
@@ -163,7 +163,7 @@ var asked = []kind{
 		twin: on(fio(`rw=read\nbs=1m\nsize=128m\n` + direct)),
 	},
 	{
-		name: "a CPU quota of writes", verdict: "CPUThrottled", operation: "write",
+		name: "a CPU quota of writes", verdict: "CPUThrottled", operation: "write", timed: true,
 		lie:  quota(10_000, randomWrite),
 		twin: quota(200_000, randomWrite),
 	},
@@ -178,17 +178,17 @@ var asked = []kind{
 		twin: throttled(fio(randomWrite+direct), "write.iops", 1<<30),
 	},
 	{
-		name: "a limit that is lifted in mid-trial", verdict: "NotSteady", operation: "read",
+		name: "a limit that is lifted in mid-trial", verdict: "NotSteady", operation: "read", timed: true,
 		lie:  lifted(4 << 20),
 		twin: lifted(64 << 30),
 	},
 	{
-		name: "a file system that stands still for a while", verdict: "NotSteady", operation: "write",
+		name: "a file system that stands still for a while", verdict: "NotSteady", operation: "write", timed: true,
 		lie:  frozen(true),
 		twin: frozen(false),
 	},
 	{
-		name: "a second writer beside reads", verdict: "NoisyNeighbour", operation: "read",
+		name: "a second writer beside reads", verdict: "NoisyNeighbour", operation: "read", timed: true,
 		lie:  beside(true, writes),
 		twin: beside(false, writes),
 	},

@@ -22,6 +22,8 @@ type job struct {
 	// sync is an option of fio that syncs, or empty; again: the same blocks come again and again.
 	sync         string
 	again, zeros bool
+	// more is an option of fio that changes what is measured, and not what is true of it.
+	more string
 }
 
 func chooseJob(r *rand.Rand, s *storage) *job {
@@ -45,7 +47,13 @@ func chooseJob(r *rand.Rand, s *storage) *job {
 		j.direct = false
 	}
 	if j.writes() {
-		j.sync = pick(r, "", "", "fdatasync=1", "end_fsync=1")
+		j.sync = pick(r, "", "", "fdatasync=1", "end_fsync=1", "fsync=32")
+	}
+	if j.direct {
+		j.more = pick(r, "", "", "", "thinktime=200us", "rate_iops=2000", "ramp_time=1", "numjobs=2", "nrfiles=8", "random_generator=lfsr", "fallocate=none")
+	}
+	if s.block() && (j.more == "nrfiles=8" || j.more == "numjobs=2") {
+		j.more = "" // of files
 	}
 	if strings.Contains(j.rw, "rand") {
 		j.again = !j.direct && r.IntN(2) == 0
@@ -65,7 +73,7 @@ func (j *job) String() string {
 			text += " " + part
 		}
 	}
-	return strings.TrimSpace(text + " " + j.sync)
+	return strings.TrimSpace(text + " " + strings.TrimSpace(j.sync+" "+j.more))
 }
 
 func (j *job) writes() bool { return j.engine == "" || j.rw != "randread" && j.rw != "read" }
@@ -95,8 +103,10 @@ func (j *job) workload() string {
 	if j.direct {
 		lines = append(lines, "direct=1")
 	}
-	if j.sync != "" {
-		lines = append(lines, j.sync)
+	for _, option := range []string{j.sync, j.more} {
+		if option != "" {
+			lines = append(lines, option)
+		}
 	}
 	if j.again {
 		lines = append(lines, "norandommap=1", "io_size=64g")

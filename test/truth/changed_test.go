@@ -34,17 +34,17 @@ var changed = []kind{
 		twin: counted("ext4", "1", "--direct-io=on", fio(randomRead+direct)),
 	},
 	{
-		name: "counters that are turned off in mid-trial", verdict: "NoDeviceEvidence", never: []string{"FromMemory", "NoisyNeighbour"},
+		name: "counters that are turned off in mid-trial", verdict: "NoDeviceEvidence", never: []string{"FromMemory", "NoisyNeighbour"}, timed: true,
 		lie:  switched("0"),
 		twin: switched("1"),
 	},
 	{
-		name: "barriers that are turned off in mid-trial", verdict: "UnsafeConfiguration", operation: "sync", invalid: true,
+		name: "barriers that are turned off in mid-trial", verdict: "UnsafeConfiguration", operation: "sync", invalid: true, timed: true,
 		lie:  remounted("barrier=0"),
 		twin: remounted("barrier=1"),
 	},
 	{
-		name: "a limit that begins in mid-trial", verdict: "Throttled", operation: "read",
+		name: "a limit that begins in mid-trial", verdict: "Throttled", operation: "read", timed: true,
 		lie:  limited(4 << 20),
 		twin: limited(32 << 30),
 	},
@@ -84,28 +84,28 @@ var changed = []kind{
 		twin: on(fio(`rw=randread\nbs=4k\nsize=64m\nioengine=libaio\niodepth=32\ndirect=1\nruntime=3\n`)),
 	},
 	{
-		name: "programs that compute on the same processor", verdict: "CPUBound", operation: "read",
+		name: "programs that compute on the same processor", verdict: "CPUBound", operation: "read", timed: true,
 		lie:  computing("0"),
 		twin: computing("1"),
 	},
 	{
-		name: "a program that keeps the files and stalls", verdict: "NotSteady", operation: "write",
+		name: "a program that keeps the files and stalls", verdict: "NotSteady", operation: "write", timed: true,
 		lie:  stalling(true),
 		twin: stalling(false),
 	},
 	{
-		name: "a neighbour in some trials only", verdict: "NoisyNeighbour", operation: "read",
+		name: "a neighbour in some trials only", verdict: "NoisyNeighbour", operation: "read", timed: true,
 		lie:  sometimes(true),
 		twin: sometimes(false),
 	},
 	{
-		name: "a neighbour in the middle of a trial", verdict: "NoisyNeighbour", operation: "read",
+		name: "a neighbour in the middle of a trial", verdict: "NoisyNeighbour", operation: "read", timed: true,
 		lie:  passing(true),
 		twin: passing(false),
 	},
 	{
 		// At this pace it is a small share of what the disk does: only the kernel's word tells of it.
-		name: "a scrub of btrfs", verdict: "BackgroundIO", operation: "read",
+		name: "a scrub of btrfs", verdict: "BackgroundIO", operation: "read", timed: true,
 		lie:  scrubbed(true),
 		twin: scrubbed(false),
 	},
