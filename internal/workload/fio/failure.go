@@ -67,6 +67,10 @@ func diagnose(env workload.Env, jobs []job, e ending) error {
 		f.Class, f.Field = reason.EngineRefused, optionField(env, "direct")
 		f.Message = "the target refuses direct=1 with these sizes: " + e.said()
 		f.Remedy = "make bs and offset multiples of the device's block size, or set direct=0 and measure the page cache as well"
+	case strings.Contains(e.messages, "func=pre_read") && slices.ContainsFunc(jobs, job.direct):
+		f.Class, f.Field = reason.EngineRefused, optionField(env, "pre_read")
+		f.Message = "fio cannot read the files into memory first where direct=1: its buffer for that is not aligned: " + e.said()
+		f.Remedy = "remove pre_read, as direct I/O does not read what is in memory; or set direct=0"
 	case !e.reported:
 		f.Class, f.Field = reason.InvalidJobFile, optionField(env, "")
 		f.Message, f.Remedy = "fio does not accept the job: "+e.said(), "change the option that fio names"

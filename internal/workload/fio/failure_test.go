@@ -1,0 +1,46 @@
+package fio
+
+import (
+	"encoding/json"
+	"strings"
+	"syscall"
+	"testing"
+
+	"storagebench.io/storagebench/api/reason"
+	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload"
+)
+
+// What fio fails at depends on the disk and the kernel; what it says then is real.
+func TestWhatFioFailsAtHasARemedy(t *testing.T) {
+	const preRead = "fio: pid=4107, err=5/file:filesetup.c:331, func=pre_read, error=Input/output error"
+	for name, c := range map[string]struct {
+		job, messages string
+		errno         syscall.Errno
+		class         trial.Class
+		remedy        string
+	}{
+		"pre_read past the page cache": {"rw=read\nsize=1m\npre_read=1\ndirect=1", preRead, syscall.EIO, reason.EngineRefused, "remove pre_read"},
+		"pre_read of a bad disk":       {"rw=read\nsize=1m\npre_read=1", preRead, syscall.EIO, reason.WorkloadFailed, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			raw, err := json.Marshal(config{JobFile: "[a]\n" + c.job + "\n", Prefill: prefillAuto})
+			if err != nil {
+				t.Fatal(err)
+			}
+			conf, err := decode(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			jobs, err := resolve(conf, trial.Block, parametersName)
+			if err != nil {
+				t.Fatal(err)
+			}
+			env := workload.Env{Workload: trial.Workload{Name: "w", Engine: "fio", Config: raw}}
+			f := failure(t, diagnose(env, jobs, ending{errno: c.errno, reported: true, messages: c.messages + "\n"}))
+			if f.Class != c.class || !strings.Contains(f.Remedy, c.remedy) || !strings.HasSuffix(f.Field, "fio.jobFile") && c.remedy != "" || !strings.Contains(f.Message, c.messages) {
+				t.Errorf("got %+v", f)
+			}
+		})
+	}
+}
