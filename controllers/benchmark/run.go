@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -244,6 +245,10 @@ func (r *Reconciler) settle(ctx context.Context, p *pass, s *scene, a progress.A
 	if a.Verb == progress.Abandon {
 		return r.endWorker(p, s, a.Worker, results.Settled{Failure: override})
 	}
+	// What was accepted once must stay: the status has its digest.
+	if err := r.unfinished(ctx, p, slices.Index(s.plan.Workers, self)); err != nil {
+		return err
+	}
 	seen := s.seen[a.Worker]
 	had, err := r.Workers.Share(ctx, seen.Job, share(p.Status.Run, s.plan.Plan))
 	if err != nil {
@@ -279,13 +284,14 @@ func (r *Reconciler) endWorker(p *pass, s *scene, name string, settled results.S
 
 // unfinished asks the API server whether the run is still the one that p shows. The cache of an
 // operator that has just started can be behind, and the summary of a run that is over must not
-// be written again.
-func (r *Reconciler) unfinished(ctx context.Context, p *pass) error {
+// be written again, nor what was accepted of a worker whose end is recorded: those at these positions in the plan.
+func (r *Reconciler) unfinished(ctx context.Context, p *pass, workers ...int) error {
 	b := &v1alpha1.StorageBenchmark{}
 	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(p.StorageBenchmark), b); err != nil {
 		return err
 	}
-	if b.UID != p.UID || b.Status.Run == nil || b.Status.Run.ID != p.Status.Run.ID || b.Status.Run.FinishedAt != nil {
+	if b.UID != p.UID || b.Status.Run == nil || b.Status.Run.ID != p.Status.Run.ID || b.Status.Run.FinishedAt != nil ||
+		slices.ContainsFunc(workers, progress.ParseSet(b.Status.Run.Ended).Has) {
 		return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("storagebenchmarks").GroupResource(), p.Name, errChanged)
 	}
 	return nil

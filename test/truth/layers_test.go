@@ -245,12 +245,7 @@ func overlaid(option, workload string) func(t *testing.T) world {
 func overBarriers(upper, lower string) func(t *testing.T) world {
 	return func(t *testing.T) world {
 		t.Helper()
-		on := func(option string) string {
-			device := disk(t)
-			format(t, "ext4", device)
-			return mount(t, "ext4", device, "-o", option)
-		}
-		return world{target: overlayOn(t, on(upper), on(lower)), workload: synced}
+		return world{target: overlayOn(t, ext4With(t, upper), ext4With(t, lower)), workload: synced}
 	}
 }
 
