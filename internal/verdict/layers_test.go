@@ -139,6 +139,13 @@ var pathPairs = map[string]pair{
 			"what device mapper does besides": both(mapped("dm", "sda"), parity),
 		},
 	},
+	"somebody else who only syncs": {
+		verdict: NoisyNeighbour, effect: result.Qualifies, lie: flushing(100, 1e-3, ""),
+		twins: map[string]func(*Facts){
+			"a journal": flushing(1, 50e-3, ""), "that takes no time": flushing(100, 1e-4, ""), "the workload's own": flushing(100, 1e-3, "\nfdatasync=1"),
+			"through the page cache": both(flushing(100, 1e-3, ""), buffered),
+		},
+	},
 	"somebody else on a volume": {verdict: NoisyNeighbour, effect: result.Invalidates, lie: both(mapped("lvm", "sda"), neighbour(0.5))},
 	"somebody else on a stripe": {verdict: NoisyNeighbour, effect: result.Invalidates, lie: both(mapped("raid0", "sda", "sdb"), above("crypt"), neighbour(0.5))},
 	"somebody else on a mirror of LVM": {
@@ -248,4 +255,11 @@ func after(change func(*Facts)) func(*Facts) {
 		change(&later)
 		f.After = later.Target.Layers
 	}
+}
+
+// flushing makes the disks flush their caches so often a second, each time for so many seconds, beside a job with more options.
+func flushing(perSecond, seconds float64, options string) func(*Facts) {
+	return both(past, input("rw=randrw"+options), func(f *Facts) {
+		f.set("device.flush.count", perSecond*f.value("device.seconds"), "device.flush.await", seconds)
+	})
 }

@@ -253,13 +253,6 @@ var pairs = map[string]pair{
 		verdict: NoisyNeighbour, effect: result.Invalidates, lie: neighbour(0.5), twins: map[string]func(*Facts){"hardly": neighbour(0.04)},
 	},
 	"somebody else who reads a little": {verdict: NoisyNeighbour, effect: result.Qualifies, lie: both(setting("read.bytes", 10*gib, "device.read.bytes", 10*gib), neighbour(0.1))},
-	"somebody else who only syncs": {
-		verdict: NoisyNeighbour, effect: result.Qualifies, lie: flushing(100, 1e-3, ""),
-		twins: map[string]func(*Facts){
-			"a journal": flushing(1, 50e-3, ""), "that takes no time": flushing(100, 1e-4, ""), "the workload's own": flushing(100, 1e-3, "\nfdatasync=1"),
-			"through the page cache": both(flushing(100, 1e-3, ""), buffered),
-		},
-	},
 	"what a file system writes for itself": {
 		twins: map[string]func(*Facts){
 			"that copies":  both(func(f *Facts) { f.Target.FilesystemType = "btrfs" }, scaling("device.write.bytes", 2.0)),
@@ -453,11 +446,4 @@ func TestWhatIsWrittenBesideAWorkloadThatOnlyReadsIsNotItsOwn(t *testing.T) {
 			}
 		}
 	}
-}
-
-// flushing makes the disks flush their caches so often a second, each time for so many seconds, beside a job with more options.
-func flushing(perSecond, seconds float64, options string) func(*Facts) {
-	return both(past, input("rw=randrw"+options), func(f *Facts) {
-		f.set("device.flush.count", perSecond*f.value("device.seconds"), "device.flush.await", seconds)
-	})
 }
