@@ -130,7 +130,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Leases:  &leases.Leases{Client: c, Namespace: o.Namespace, Clock: o.Clock},
 		Workers: &workers.Workers{Client: c, Live: live, Settings: o.Settings, Records: &records, Clock: o.Clock},
 		Records: &records,
-		Results: &results.Results{Buckets: buckets, Clock: o.Clock},
+		Results: &results.Results{Buckets: buckets, Seals: &stores.Seals{Live: live, Writer: c, Namespace: o.Namespace}, Clock: o.Clock},
 		Limits:  o.Limits,
 		Rules:   admission.Rules{Engines: o.Engines, Tunables: o.Tunables},
 		Events:  mgr.GetEventRecorder("storagebench"),

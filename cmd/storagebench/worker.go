@@ -115,7 +115,7 @@ func workerOptions(f workerFlags, log *slog.Logger) (runner.Options, error) {
 		return runner.Options{}, err
 	}
 	return runner.Options{
-		Plan: p, Worker: f.worker, TargetPath: f.targetPath, Objects: objects,
+		Plan: p, Worker: f.worker, TargetPath: f.targetPath, Objects: objects, SealingKey: grant.SealingKey,
 		Spool: f.spool, Scratch: f.scratch, Engines: apart.Engines{Finder: engines.All()}, Timeout: f.timeout, Share: f.share,
 		ObserveRequests: true, Version: version(), Clock: runner.SystemClock{}, Log: log,
 		Journal: f.journal, Host: tunable.Host{Prefix: tunable.InHostMounts()},

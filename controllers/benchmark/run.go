@@ -220,12 +220,18 @@ func (r *Reconciler) beginOn(ctx context.Context, p *pass, s *scene, a progress.
 	if err != nil {
 		return err
 	}
+	var sealingKey []byte
+	if sealed(p.Status.Run) {
+		if sealingKey, err = r.Results.SealingKey(ctx, s.plan.Plan, self.Name); err != nil {
+			return err
+		}
+	}
 	if p.Status.Run.StartedAt == nil {
 		p.Status.Run.StartedAt = new(metav1.NewTime(r.Clock.Now()))
 	}
 	order := workers.Order{
 		Benchmark: whole, Plan: s.plan.Plan, Document: s.plan.Document, Worker: self, Target: target,
-		Bucket: bucket, CABundle: authority, NodeUID: s.nodes[self.Node].UID,
+		Bucket: bucket, CABundle: authority, SealingKey: sealingKey, NodeUID: s.nodes[self.Node].UID,
 		Left:  max(0, r.timeout(p)-s.world.Active),
 		Share: share(p.Status.Run, s.plan.Plan), Last: unended(p.Status.Run, s.plan.Plan) == 1,
 	}
@@ -254,7 +260,7 @@ func (r *Reconciler) settle(ctx context.Context, p *pass, s *scene, a progress.A
 	if err != nil {
 		return err
 	}
-	settled, err := r.Results.Settle(ctx, s.store, s.plan.Plan, self, had, seen.Receipt(s.plan.Plan, a.Worker))
+	settled, err := r.Results.Settle(ctx, s.store, s.plan.Plan, results.Ended{Worker: self, Share: had, Receipt: seen.Receipt(s.plan.Plan, a.Worker), Sealed: sealed(p.Status.Run)})
 	if err != nil {
 		return err
 	}
@@ -305,6 +311,9 @@ func acceptedOf(run *v1alpha1.RunStatus) *results.Accepted {
 	}
 	return &results.Accepted{Positions: progress.Positions(run.Accepted.Workers), Digest: run.Accepted.Digest}
 }
+
+// sealed reports whether the run's workers seal what they store. Release 0.2 gave them no keys, and what they stored still counts.
+func sealed(run *v1alpha1.RunStatus) bool { return run.Accepted != nil }
 
 // conclude folds what was accepted of the workers into the run's summary and ends the run.
 func (r *Reconciler) conclude(ctx context.Context, p *pass, s *scene) error {

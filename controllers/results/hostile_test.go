@@ -33,7 +33,7 @@ func (e *endless) List(_ context.Context, _ string, most int) ([]string, error) 
 // It is the worker's failure: an error of the store would be met again and again.
 func TestAWorkerWithMoreObjectsThanItsPlanIsRejected(t *testing.T) {
 	b := &endless{bucket: newBucket(t)}
-	settled, err := settle(t.Context(), b, plan, self, nil, nil)
+	settled, err := settle(t.Context(), b, plan, self, nil, nil, proof{})
 	if err != nil || settled.Failure == nil || settled.Failure.Class != reason.ResultsRejected {
 		t.Errorf("%+v, %v", settled, err)
 	}
@@ -169,7 +169,7 @@ func TestDocumentsThatTogetherAreTooLargeAreTheWorkersFailure(t *testing.T) {
 			f.d.Tunables = c.tunables
 			var settled Settled
 			var err error
-			if mib := grown(func() { settled, err = settle(t.Context(), f, f.plan, self, nil, nil) }); mib > 100 {
+			if mib := grown(func() { settled, err = settle(t.Context(), f, f.plan, self, nil, nil, proof{}) }); mib > 100 {
 				t.Errorf("settling takes %d MiB", mib)
 			}
 			if rejected := settled.Failure != nil && settled.Failure.Class == reason.ResultsRejected; err != nil || rejected != c.rejected {

@@ -9,7 +9,8 @@
 // bounded when it is read, compared with the digest in the worker's receipt before it is
 // decoded, and bounded when it is decoded. What is accepted is stored again under a key that
 // no worker can write, and only that is read at the end. A document that is forged, too
-// large or unreadable is its worker's failure, and never an error that is met again.
+// large or unreadable is its worker's failure, and never an error that is met again. A worker
+// that left no receipt has sealed its documents with a key that whoever has only the bucket's access key lacks.
 package results
 
 import (
@@ -37,6 +38,7 @@ import (
 // Results of runs.
 type Results struct {
 	Buckets *stores.Buckets
+	Seals   *stores.Seals
 	Clock   clock.PassiveClock
 
 	plans  planCache
@@ -67,6 +69,18 @@ func (r *Results) Authority(ctx context.Context, rs *v1alpha1.ResultStore) ([]by
 		return nil, unstored(rs, err)
 	}
 	return certificate, nil
+}
+
+// SealingKey returns the key that a worker seals its documents with. Its error is a *trial.Failure.
+func (r *Results) SealingKey(ctx context.Context, p *trial.Plan, worker string) (result.SealingKey, error) {
+	key, err := r.Seals.Key(ctx, p, worker)
+	if err != nil {
+		return nil, &trial.Failure{
+			Class: reason.StoreUnavailable, Message: "the operator has no key for the seals of results: " + err.Error(),
+			Remedy: "apply the chart or the manifests of this release again", Err: errors.Join(err, status.ErrMayPass),
+		}
+	}
+	return key, nil
 }
 
 // Drop deletes what the operator's own store holds of a benchmark's runs, except of what is to be

@@ -174,7 +174,7 @@ func TestCollect(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBucket(t)
 			digest := c.prepare(t, b)
-			summary, err := collect(t.Context(), b, plan, self, digest)
+			summary, err := collect(t.Context(), b, plan, self, proof{digest: digest})
 			_, rejected := errors.AsType[*rejectedError](err)
 			if rejected != c.rejected || !rejected && !errors.Is(err, c.fails) {
 				t.Fatalf("rejected %v, error %v; want %v, %v", rejected, err, c.rejected, c.fails)
@@ -242,7 +242,7 @@ func TestWhatWasAcceptedMustBeTheSameAtTheEnd(t *testing.T) {
 			b := newBucket(t)
 			a := &Accepted{Positions: []int{1, 0}}
 			for _, i := range a.Positions { // in the order in which they ended
-				settled, err := settle(t.Context(), stored(t, b, plan.Workers[i]), plan, plan.Workers[i], nil, nil)
+				settled, err := settle(t.Context(), stored(t, b, plan.Workers[i]), plan, plan.Workers[i], nil, nil, proof{})
 				if err != nil || settled.Digest == "" {
 					t.Fatalf("%+v, %v", settled, err)
 				}
@@ -375,7 +375,7 @@ func TestAWorkerNeedsNoMoreTrialsOnlyIfThePlanSaysSo(t *testing.T) {
 				})
 			}
 			b.put(t, stopping.Keys().WorkerSummary(self.Name), s)
-			settled, err := settle(t.Context(), b, &stopping, self, nil, nil)
+			settled, err := settle(t.Context(), b, &stopping, self, nil, nil, proof{})
 			if err != nil || settled.Stored != 6 || settled.Spared != c.spared || (settled.Failure != nil) != c.lost {
 				t.Errorf("got %+v, %v", settled, err)
 			}
@@ -408,7 +408,7 @@ func TestAWorkerNeedsNoMoreTrialsOnlyIfItsShareIsSpent(t *testing.T) {
 				})
 			}
 			b.put(t, budgeted.Keys().WorkerSummary(self.Name), s)
-			settled, err := settle(t.Context(), b, &budgeted, self, c.share, nil)
+			settled, err := settle(t.Context(), b, &budgeted, self, c.share, nil, proof{})
 			if err != nil || (settled.Failure != nil) != c.lost || settled.Spent != time.Minute {
 				t.Errorf("got %+v, %v", settled, err)
 			}

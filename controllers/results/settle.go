@@ -46,29 +46,51 @@ const (
 	concludeTimeout = 30 * time.Minute
 )
 
-// Settle reads what a worker stored, checks it against its receipt, which may be nil, and
-// keeps what it accepts. The share is what the worker was started with, of the run's budget. Its
-// error is of the store, and worth another try.
-func (r *Results) Settle(ctx context.Context, rs *v1alpha1.ResultStore, p *trial.Plan, self trial.Worker, share *time.Duration, receipt *trial.Receipt) (Settled, error) {
+// Ended is a worker that has ended.
+type Ended struct {
+	trial.Worker
+	// Share of the run's budget that it was started with; nil: there is no budget.
+	Share *time.Duration
+	// Receipt of its last Pod; nil: it left none.
+	Receipt *trial.Receipt
+	// Sealed reports that it was given a key to seal its documents with. Workers of release 0.2 were not.
+	Sealed bool
+}
+
+// Settle reads what a worker stored, checks it against its receipt or its seals, and
+// keeps what it accepts. Its error is of the store, and worth another try.
+func (r *Results) Settle(ctx context.Context, rs *v1alpha1.ResultStore, p *trial.Plan, e Ended) (Settled, error) {
 	bucket, err := r.Open(ctx, rs)
 	if err != nil {
 		return Settled{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
-	settled, err := settle(ctx, bucket, p, self, share, receipt)
+	proof := proof{}
+	if e.Receipt != nil {
+		proof.digest = e.Receipt.SummaryDigest
+	}
+	if proof.digest == "" && e.Sealed {
+		if proof.key, err = r.SealingKey(ctx, p, e.Name); err != nil {
+			return Settled{}, err
+		}
+	}
+	settled, err := settle(ctx, bucket, p, e.Worker, e.Share, e.Receipt, proof)
 	if err != nil {
 		return Settled{}, unstored(rs, err)
 	}
 	return settled, nil
 }
 
-func settle(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self trial.Worker, share *time.Duration, receipt *trial.Receipt) (Settled, error) {
-	digest := ""
-	if receipt != nil {
-		digest = receipt.SummaryDigest
-	}
-	summary, err := collect(ctx, bucket, p, self, digest)
+// proof is what shows that a worker's documents are its own: the digest of its summary, or without one the seal of its
+// key. Without a key, everything that looks like it is taken.
+type proof struct {
+	digest string
+	key    result.SealingKey
+}
+
+func settle(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self trial.Worker, share *time.Duration, receipt *trial.Receipt, proof proof) (Settled, error) {
+	summary, err := collect(ctx, bucket, p, self, proof)
 	rejected, isRejected := errors.AsType[*rejectedError](err)
 	if isRejected {
 		summary, err = result.NewWorkerSummary(p, self), nil
@@ -141,12 +163,12 @@ const maxStrays = 1000
 // collect reads what a worker stored: its summary, and without a digest of it also the documents of the trials that the
 // summary does not know, as its Pod was killed before it could write it again. Nil means
 // that it stored nothing.
-func collect(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self trial.Worker, digest string) (*result.WorkerSummary, error) {
-	summary, err := readSummary(ctx, bucket, p, self, digest)
+func collect(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self trial.Worker, proof proof) (*result.WorkerSummary, error) {
+	summary, err := readSummary(ctx, bucket, p, self, proof)
 	if err != nil {
 		return nil, err
 	}
-	if summary != nil && digest != "" {
+	if summary != nil && proof.digest != "" {
 		summary.Sort(p.Trials)
 		return summary, nil // the worker's last word: whatever else lies there is not its own
 	}
@@ -174,6 +196,9 @@ func collect(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self tria
 		if err != nil {
 			return nil, err
 		}
+		if !proof.key.Sealed(document) {
+			continue // somebody else wrote it
+		}
 		folded, err := inTurn(func() (bool, error) {
 			d, err := result.DecodeTrial(document, "")
 			if err != nil || !d.BelongsTo(p, self, t) {
@@ -195,12 +220,15 @@ func collect(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self tria
 }
 
 // readSummary reads a worker's summary, or returns nil if there is none.
-func readSummary(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self trial.Worker, digest string) (*result.WorkerSummary, error) {
+func readSummary(ctx context.Context, bucket stores.Bucket, p *trial.Plan, self trial.Worker, proof proof) (*result.WorkerSummary, error) {
 	document, err := bucket.GetLimited(ctx, p.Keys().WorkerSummary(self.Name), result.MaxWorkerSummary)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
-	return inTurn(func() (*result.WorkerSummary, error) { return decodeSummary(p, self, document, digest, err) })
+	if err == nil && proof.digest == "" && !proof.key.Sealed(document) {
+		return nil, &rejectedError{"its summary does not have the worker's seal, and the worker left no receipt with its SHA-256"}
+	}
+	return inTurn(func() (*result.WorkerSummary, error) { return decodeSummary(p, self, document, proof.digest, err) })
 }
 
 // decodeSummary takes a worker's summary that was read for what it should be, or rejects it. It is
@@ -326,7 +354,7 @@ func (c *conclusion) add(ctx context.Context, bucket stores.Bucket, self trial.W
 		return "", &rejectedError{"it is gone"}
 	}
 	if errors.Is(err, store.ErrNotFound) { // release 0.1 accepted nothing: then it is what the worker stored
-		summary, err := collect(ctx, bucket, c.plan, self, "")
+		summary, err := collect(ctx, bucket, c.plan, self, proof{})
 		if err != nil || summary == nil {
 			return "", err
 		}

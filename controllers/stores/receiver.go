@@ -27,7 +27,7 @@ import (
 )
 
 // ReceiverSecret is the Secret in the operator's namespace that holds the key and the
-// certificate of the receiver. The chart creates it empty, so that the operator needs no right
+// certificate of the receiver. The key is also that of Seals. The chart creates it empty, so that the operator needs no right
 // to create Secrets there; the operator fills it.
 const ReceiverSecret = "storagebench-receiver"
 
@@ -117,21 +117,20 @@ func Identity(live client.Reader, writer client.Client, namespace, receiverURL s
 		if err != nil || u.Hostname() == "" || u.Scheme != "https" {
 			return inbox.Identity{}, fmt.Errorf("--receiver-url %q is not a URL like https://HOST:PORT", receiverURL)
 		}
-		secret := &corev1.Secret{}
-		key := types.NamespacedName{Namespace: namespace, Name: ReceiverSecret}
-		if err := live.Get(ctx, key, secret); err != nil {
-			return inbox.Identity{}, fmt.Errorf("reading Secret %s in namespace %s, which the chart creates: %w", key.Name, key.Namespace, err)
+		secret, err := receiverSecret(ctx, live, namespace)
+		if err != nil {
+			return inbox.Identity{}, err
 		}
 		if identity, ok := identityOf(secret, u.Hostname()); ok {
 			return identity, nil
 		}
-		made, err := newIdentity(u.Hostname())
+		made, err := newIdentity(u.Hostname(), secret.Data[secretSigningKey])
 		if err != nil {
 			return inbox.Identity{}, err
 		}
 		secret.Data = map[string][]byte{secretSigningKey: made.Key, secretCertificate: made.Certificate, secretPrivateKey: made.PrivateKey}
 		if err := writer.Update(ctx, secret); err != nil {
-			return inbox.Identity{}, fmt.Errorf("filling Secret %s in namespace %s: %w", key.Name, key.Namespace, err)
+			return inbox.Identity{}, fmt.Errorf("filling Secret %s in namespace %s: %w", secret.Name, secret.Namespace, err)
 		}
 		return made, nil
 	}
@@ -151,12 +150,12 @@ func identityOf(secret *corev1.Secret, host string) (inbox.Identity, bool) {
 	return identity, true
 }
 
-const signingKeyBytes = 32
-
-// newIdentity makes a key, and a certificate for the host that signs itself.
-func newIdentity(host string) (inbox.Identity, error) {
-	identity := inbox.Identity{Key: make([]byte, signingKeyBytes)}
-	_, _ = rand.Read(identity.Key) // never fails
+// newIdentity makes a certificate for the host that signs itself, and a key unless there is one.
+func newIdentity(host string, key []byte) (inbox.Identity, error) {
+	identity := inbox.Identity{Key: key}
+	if len(key) < signingKeyBytes {
+		identity.Key = newSigningKey()
+	}
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return identity, err
@@ -176,11 +175,11 @@ func newIdentity(host string) (inbox.Identity, error) {
 		template.DNSNames = []string{host}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	key, keyErr := x509.MarshalPKCS8PrivateKey(private)
+	pkcs8, keyErr := x509.MarshalPKCS8PrivateKey(private)
 	if err := errors.Join(err, keyErr); err != nil {
 		return identity, err
 	}
 	identity.Certificate = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	identity.PrivateKey = pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})
+	identity.PrivateKey = pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})
 	return identity, nil
 }

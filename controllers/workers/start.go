@@ -41,6 +41,8 @@ type Order struct {
 	Target    trial.Target
 	Bucket    stores.Bucket
 	CABundle  []byte
+	// SealingKey is what the worker seals its documents with (result.SealingKey); empty: it does not.
+	SealingKey []byte
 	// Left is what is left of the run's timeout.
 	Left time.Duration
 	// Share of the run's budget that is the worker's; nil: the plan has no budget.
@@ -371,6 +373,6 @@ func sign(ctx context.Context, o Order, now time.Time) (document []byte, digest 
 	if err != nil {
 		return nil, "", err
 	}
-	grant.CABundle = o.CABundle
+	grant.CABundle, grant.SealingKey = o.CABundle, o.SealingKey
 	return grant.Encode()
 }

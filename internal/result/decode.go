@@ -123,6 +123,7 @@ func DecodeWorkerSummary(document []byte, digest string) (*WorkerSummary, error)
 	if err := s.check(); err != nil {
 		return nil, rejected("worker summary", "%v", err)
 	}
+	s.Seal = "" // it was that of these bytes, not of what others make of them
 	return s, nil
 }
 
@@ -144,6 +145,7 @@ func DecodeTrial(document []byte, digest string) (*Trial, error) {
 	if err != nil {
 		return nil, rejected("trial", "%v", err)
 	}
+	d.Seal = ""
 	return d, nil
 }
 

@@ -122,6 +122,8 @@ const (
 
 // Trial is the document of one trial: workers/<worker>/trials/<id>.json.
 type Trial struct {
+	// Seal is read by SealingKey.Sealed, and never written from here.
+	Seal      string          `json:"seal,omitempty"`
 	Schema    string          `json:"schema"`
 	Benchmark trial.Benchmark `json:"benchmark"`
 	Run       string          `json:"run"`
@@ -269,6 +271,8 @@ type Object struct {
 
 // WorkerSummary holds the folded trials of a worker: workers/<worker>/summary.json.
 type WorkerSummary struct {
+	// Seal as in a trial's document.
+	Seal      string          `json:"seal,omitempty"`
 	Schema    string          `json:"schema"`
 	Benchmark trial.Benchmark `json:"benchmark"`
 	Run       string          `json:"run"`

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"storagebench.io/storagebench/internal/device"
+	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/runner/journal"
 	"storagebench.io/storagebench/internal/store"
 	"storagebench.io/storagebench/internal/trial"
@@ -42,6 +43,9 @@ type Options struct {
 	TargetPath string
 	// Objects is where results go.
 	Objects store.Objects
+	// SealingKey seals what the worker stores, and tells what its earlier Pods stored from what
+	// others did; empty: nobody else can write there.
+	SealingKey result.SealingKey
 	// Spool is a directory for what could not be uploaded yet. What an earlier
 	// process left in it is uploaded first.
 	Spool string

@@ -52,6 +52,10 @@ func (w *worker) earlier(ctx context.Context) (*result.WorkerSummary, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !w.SealingKey.Sealed(body) {
+		w.Log.Warn("the summary that lies in the place of an earlier attempt's does not have this worker's seal")
+		return result.NewWorkerSummary(w.Plan, w.worker), nil
+	}
 	s, err := result.DecodeWorkerSummary(body, "")
 	if err == nil {
 		err = s.CheckWorker(w.Plan, w.worker)
@@ -76,6 +80,10 @@ func (w *worker) stored(ctx context.Context, t trial.Trial) (*result.Trial, resu
 	}
 	if err != nil {
 		return nil, result.Object{}, err
+	}
+	if !w.SealingKey.Sealed(body) {
+		w.Log.Warn("a stored trial does not have this worker's seal and is run again", "trial", t.ID)
+		return nil, result.Object{}, nil
 	}
 	d, err := result.DecodeTrial(body, "")
 	if err != nil {
@@ -117,7 +125,7 @@ func (w *worker) storeSummary(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := w.uploads.add(ctx, w.keys.WorkerSummary(w.worker.Name), body); err != nil {
+	if _, err := w.uploads.add(ctx, w.keys.WorkerSummary(w.worker.Name), w.SealingKey.Seal(body)); err != nil {
 		return err
 	}
 	return w.uploads.waitForStore(ctx)

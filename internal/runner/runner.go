@@ -255,7 +255,7 @@ func (w *worker) saveTrial(ctx context.Context, d *result.Trial, more apartFrom)
 	if d.Outcome == result.Failed {
 		w.failed[d.Trial.Cell()] = true
 	}
-	object, err := w.uploads.add(ctx, w.keys.Trial(w.worker.Name, d.Trial.ID), body)
+	object, err := w.uploads.add(ctx, w.keys.Trial(w.worker.Name, d.Trial.ID), w.SealingKey.Seal(body))
 	if err != nil {
 		return err
 	}
@@ -282,7 +282,7 @@ func (w *worker) finish(ctx context.Context) (string, error) {
 	if encodeErr != nil {
 		return "", errors.Join(err, encodeErr)
 	}
-	object, addErr := w.uploads.add(ctx, w.keys.WorkerSummary(w.worker.Name), body)
+	object, addErr := w.uploads.add(ctx, w.keys.WorkerSummary(w.worker.Name), w.SealingKey.Seal(body))
 	if err := errors.Join(err, addErr); err != nil {
 		return "", err
 	}

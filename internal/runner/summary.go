@@ -13,6 +13,7 @@ import (
 // encode returns a document's JSON, indented if that has fewer than limit bytes. A document
 // that is too large without indentation is errTooLarge, because nobody would read it.
 func encode(document any, limit int) ([]byte, error) {
+	limit -= result.SealBytes
 	b, err := json.MarshalIndent(document, "", " ")
 	if err == nil && len(b) >= limit {
 		b, err = json.Marshal(document)

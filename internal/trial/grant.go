@@ -18,6 +18,8 @@ type Grant struct {
 	// store's certificate; empty: the system's authorities.
 	CABundle []byte  `json:"caBundle,omitempty"`
 	Uploads  Uploads `json:"uploads"`
+	// SealingKey is what the worker seals its documents with (result.SealingKey).
+	SealingKey []byte `json:"sealingKey,omitempty"`
 	// Get maps an object key to a URL that is signed for reading it.
 	Get map[string]string `json:"get"`
 }

@@ -25,6 +25,7 @@ import (
 	"storagebench.io/storagebench/controllers/benchmark"
 	"storagebench.io/storagebench/controllers/leases"
 	"storagebench.io/storagebench/controllers/restore"
+	"storagebench.io/storagebench/controllers/stores"
 	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/test/apiserver"
 )
@@ -83,6 +84,7 @@ func startAPIServer(t *testing.T) *apiServer {
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: operatorNamespace}},
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: restoreNamespace}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "store"}, StringData: map[string]string{"accessKeyID": accessKey, "secretAccessKey": secretKey}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: stores.ReceiverSecret}}, // as the chart makes it
 		&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}, Provisioner: "example.com/none"},
 		&v1alpha1.TunablePolicy{ObjectMeta: metav1.ObjectMeta{Name: "queues"}, Spec: v1alpha1.TunablePolicySpec{
 			NamespaceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"tuning": "permitted"}},

@@ -271,7 +271,7 @@ func TestAWorkerWithoutAReceiptIsJudgedByWhatItStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.put(p.Keys().WorkerSummary(self.Name), result.NewWorkerSummary(p, self))
+	l.put(job, p.Keys().WorkerSummary(self.Name), result.NewWorkerSummary(p, self))
 	l.end(job, l.pod(job, func(*corev1.Pod) {}), nil)
 	c := l.await(b, reason.WorkerLost)
 	if len(b.Status.Summary) != 2 || b.Status.Summary[1].Trials != 1 || b.Status.Summary[1].Operations[0].Latency == nil {

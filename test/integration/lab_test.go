@@ -42,7 +42,7 @@ type lab struct {
 	nodes     []string
 	api       client.Client
 	// upload stores what a worker stores; nil: in the bucket.
-	upload func(key string, document any)
+	upload func(key string, document []byte)
 }
 
 func newLab(t *testing.T, nodes int) *lab {
@@ -238,28 +238,45 @@ func (l *lab) store(job *batchv1.Job, ending func(*result.WorkerSummary, *trial.
 	receipt := &trial.Receipt{Run: p.Run, Worker: worker.Name, Planned: len(p.Trials), Stored: len(p.Trials)}
 	ending(s, receipt)
 	for _, tr := range s.Trials {
-		l.put(p.Keys().Trial(worker.Name, tr.ID), result.Trial{
+		l.put(job, p.Keys().Trial(worker.Name, tr.ID), result.Trial{
 			Schema: result.TrialSchema, Benchmark: p.Benchmark, Run: p.Run, Worker: worker, Trial: tr.Trial, Attempt: 1, Outcome: tr.Outcome,
 			Measurement: result.Measurement{Metrics: tr.Metrics, Histograms: result.Histograms{"read": h}},
 		})
 	}
-	l.put(p.Keys().WorkerSummary(worker.Name), s)
+	receipt.SummaryDigest = trial.Digest(l.put(job, p.Keys().WorkerSummary(worker.Name), s))
 	return receipt
 }
 
-func (l *lab) put(key string, document any) {
+// put stores a document as the worker of the Job does, with its seal, and returns what it stored.
+func (l *lab) put(job *batchv1.Job, key string, document any) []byte {
 	l.t.Helper()
-	if l.upload != nil {
-		l.upload(key, document)
-		return
-	}
 	b, err := json.Marshal(document)
-	if err == nil {
-		err = bucket.Put(l.ctx, key, b)
-	}
 	if err != nil {
 		l.t.Fatal(err)
 	}
+	b = result.SealingKey(l.grant(job).SealingKey).Seal(b)
+	if l.upload != nil {
+		l.upload(key, b)
+	} else if err := bucket.Put(l.ctx, key, b); err != nil {
+		l.t.Fatal(err)
+	}
+	return b
+}
+
+// grant reads the grant of a Job's worker.
+func (l *lab) grant(job *batchv1.Job) (grant trial.Grant) {
+	l.t.Helper()
+	secret := &corev1.Secret{}
+	if err := l.api.Get(l.ctx, client.ObjectKeyFromObject(job), secret); err != nil {
+		l.t.Fatal(err)
+	}
+	if err := json.Unmarshal(secret.Data["grant.json"], &grant); err != nil {
+		l.t.Fatal(err)
+	}
+	if len(grant.SealingKey) == 0 {
+		l.t.Fatal("a worker has no key to seal its documents with")
+	}
+	return grant
 }
 
 // plan reads the plan that the Job's Pod would read, and checks its digest.

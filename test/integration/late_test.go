@@ -25,6 +25,7 @@ import (
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/jobspec"
 	"storagebench.io/storagebench/internal/trial"
 )
 
@@ -337,6 +338,17 @@ func (w *lateWorld) lookAround() {
 
 // A new operator whose cache is behind does not write the summary of a run that is over again.
 func TestTheSummaryOfARunThatIsOverStaysAsItIs(t *testing.T) {
+	writtenOnce(t, func(r *v1alpha1.RunStatus) bool { return r.FinishedAt != nil }, func(keys trial.Keys, _ string) string { return keys.Summary() })
+}
+
+func TestWhatWasAcceptedOfAWorkerThatHasEndedStaysAsItIs(t *testing.T) {
+	writtenOnce(t, func(r *v1alpha1.RunStatus) bool { return r.Ended != "" }, trial.Keys.Accepted)
+}
+
+// writtenOnce plays a run of one worker until something of it is recorded. An operator that does not see that yet
+// must not write the document again that was written for it.
+func writtenOnce(t *testing.T, recorded func(*v1alpha1.RunStatus) bool, document func(trial.Keys, string) string) {
+	t.Helper()
 	s := startAPIServer(t).stage(t, 1)
 	spec := s.spec(rand.New(rand.NewPCG(1, 1)))
 	spec.Targets = spec.Targets[:1]
@@ -350,23 +362,26 @@ func TestTheSummaryOfARunThatIsOverStaysAsItIs(t *testing.T) {
 	before := &v1alpha1.StorageBenchmark{}
 	for range 60 {
 		b := s.benchmark()
-		if b.Status.Run.FinishedAt != nil {
+		if recorded(b.Status.Run) {
 			break
 		}
 		before = b
 		s.pass()
 		s.collect()
 	}
-	if s.benchmark().Status.Run.FinishedAt == nil {
-		t.Fatalf("the run does not end: %+v", s.benchmark().Status)
+	if !recorded(s.benchmark().Status.Run) {
+		t.Fatalf("it is never recorded: %+v", s.benchmark().Status)
 	}
 	rs := &v1alpha1.ResultStore{}
 	s.must(s.api.Get(s.ctx, types.NamespacedName{Name: s.store}, rs))
 	bucket, err := s.bench.Results.Open(s.ctx, rs)
 	s.must(err)
-	key := trial.Keys{Namespace: before.Namespace, Name: before.Name, Run: before.Status.Run.ID}.Summary()
+	keys, worker := trial.Keys{Namespace: before.Namespace, Name: before.Name, Run: before.Status.Run.ID}, job.Labels[jobspec.LabelWorker]
+	key := document(keys, worker)
 	was, err := bucket.Get(s.ctx, key)
 	s.must(err)
+	// What would be written now is another document.
+	s.must(bucket.Put(s.ctx, keys.WorkerSummary(worker), []byte("{}")))
 	s.operator()
 	s.step(time.Minute)
 	s.cached.kind, s.cached.held = "StorageBenchmark", []client.Object{before}

@@ -3,7 +3,6 @@
 package integration
 
 import (
-	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -43,26 +42,14 @@ func withoutResults(s *v1alpha1.StorageBenchmarkSpec) { s.Results = nil }
 // storeByGrant plays a worker that stores what it measured with the grant of its Job, and nothing else.
 func (l *lab) storeByGrant(job *batchv1.Job) *trial.Receipt {
 	l.t.Helper()
-	secret := &corev1.Secret{}
-	if err := l.api.Get(l.ctx, client.ObjectKeyFromObject(job), secret); err != nil {
-		l.t.Fatal(err)
-	}
-	grant := trial.Grant{}
-	if err := json.Unmarshal(secret.Data["grant.json"], &grant); err != nil {
-		l.t.Fatal(err)
-	}
-	objects, err := presigned.New(grant)
+	objects, err := presigned.New(l.grant(job))
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	l.upload = func(key string, document any) {
+	l.upload = func(key string, document []byte) {
 		l.t.Helper()
-		b, err := json.Marshal(document)
-		if err != nil {
-			l.t.Fatal(err)
-		}
 		// The operator may be starting again.
-		l.eventually("the operator takes "+key, func() error { return objects.Put(l.ctx, key, b) })
+		l.eventually("the operator takes "+key, func() error { return objects.Put(l.ctx, key, document) })
 	}
 	defer func() { l.upload = nil }()
 	return l.store(job, func(*result.WorkerSummary, *trial.Receipt) {})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"storagebench.io/storagebench/api/reason"
@@ -112,4 +113,56 @@ func TestTheBaselineIsReplacedInTheBucket(t *testing.T) {
 	if b.Status.LatestQualified == b.Status.Run.ID {
 		t.Error("a run that was to be compared with a lost one is compared with")
 	}
+}
+
+// A worker is killed, and leaves no receipt. What somebody with the access key put beside its trials, or in the place of its
+// summary, is not taken for its own.
+func TestTrialsArePlantedBesideThoseOfAKilledWorker(t *testing.T) {
+	for name, c := range map[string]struct {
+		plant  func(l *lab, keys trial.Keys, worker string)
+		want   int32 // trials in the status
+		reason string
+	}{
+		"a trial that it had not measured": {func(l *lab, keys trial.Keys, worker string) {
+			l.write(keys.Trial(worker, "w.r002"), l.unsealed(keys.Trial(worker, "w.r001"), "w.r001", "w.r002"))
+		}, 1, reason.WorkerLost},
+		"the same seal on another trial": {func(l *lab, keys trial.Keys, worker string) {
+			document, err := bucket.Get(l.ctx, keys.Trial(worker, "w.r001"))
+			if err != nil {
+				l.t.Fatal(err)
+			}
+			l.write(keys.Trial(worker, "w.r002"), []byte(strings.ReplaceAll(string(document), "w.r001", "w.r002")))
+		}, 1, reason.WorkerLost},
+		"its summary": {func(l *lab, keys trial.Keys, worker string) {
+			l.write(keys.WorkerSummary(worker), l.unsealed(keys.WorkerSummary(worker), "w.r001", "w.r001"))
+		}, 0, reason.ResultsRejected},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, 1)
+			b := l.benchmark("planted", as)
+			job := l.job(b)
+			l.store(job, func(s *result.WorkerSummary, _ *trial.Receipt) { s.Trials = s.Trials[:1] })
+			c.plant(l, l.plan(job).Keys(), l.plan(job).Workers[0].Name)
+			l.end(job, l.pod(job, func(*corev1.Pod) {}), nil)
+			l.await(b, c.reason)
+			trials := int32(0)
+			for _, row := range b.Status.Summary {
+				trials += row.Trials
+			}
+			if trials != c.want {
+				t.Errorf("%d trials are in the status, want %d: %+v", trials, c.want, b.Status.Summary)
+			}
+			l.nothingLeft()
+		})
+	}
+}
+
+// unsealed returns a document of the bucket without its seal, with another text in it.
+func (l *lab) unsealed(key, old, with string) []byte {
+	l.t.Helper()
+	document, err := bucket.Get(l.ctx, key)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return []byte("{" + strings.ReplaceAll(string(document[result.SealBytes+1:]), old, with))
 }

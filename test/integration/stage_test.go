@@ -162,7 +162,7 @@ func (s *stage) operator() {
 		Leases:  &leases.Leases{Client: cached, Namespace: operatorNamespace, Clock: s.clock},
 		Workers: &workers.Workers{Client: cached, Live: live, Settings: settings, Records: &records, Clock: s.clock},
 		Records: &records,
-		Results: &results.Results{Buckets: &stores.Buckets{Secrets: live, Namespace: operatorNamespace}, Clock: s.clock},
+		Results: &results.Results{Buckets: &stores.Buckets{Secrets: live, Namespace: operatorNamespace}, Seals: &stores.Seals{Live: live, Writer: cached, Namespace: operatorNamespace}, Clock: s.clock},
 		Limits:  admission.Limits{Timeout: 24 * time.Hour, Host: admission.HostAccess{Paths: []string{"/tank"}}},
 		Rules:   admission.Rules{Engines: engines.All(), Tunables: tunable.Rules{}},
 		Events:  noEvents{},
