@@ -20,8 +20,9 @@ const (
 // FilesSynced is how many files filesync made durable: all of them, or none.
 const FilesSynced = "filesync.synced"
 
-// Hot ends the names of metrics, after read or write, of a workload that uses some blocks more often than
-// others, or a part of a device: in how many bytes at least HotShare of its I/Os lie.
+// Hot ends the names of metrics, after read or write, of a workload that uses something again sooner than its files are large,
+// or a part of a device: at least HotShare of its I/Os use what is among the last so many bytes that it used. A cache of
+// that size serves them.
 const (
 	Hot      = ".hot.bytes"
 	HotShare = 0.9

@@ -60,13 +60,13 @@ func inMemory(f *Facts, files float64) []result.Verdict {
 		v.Settle = fmt.Sprintf("Read at least %s: a cache may answer direct I/O here.", report.Bytes(2*memory))
 	}
 	if share < 1 {
-		v.Sentence = fmt.Sprintf("At least nine of ten reads go to the same %s, which the memory of %s can hold.", report.Bytes(same), report.Bytes(memory))
+		v.Sentence = fmt.Sprintf("At least nine of ten reads are of what is among the last %s that were used, which the memory of %s can hold.", report.Bytes(same), report.Bytes(memory))
 	}
 	return d.each(v)
 }
 
-// workingBytes are in how many bytes at least a share of a direction's I/Os lie, and the metric that says
-// so: all of the files, those that a skewed distribution prefers, or a part of a device.
+// workingBytes are among how many of the bytes used last at least a share of a direction's I/Os lie, and the metric that says
+// so: all of the files, or what the workload uses again before it has used all of them.
 func (f *Facts) workingBytes(d direction, files float64) (bytes float64, metric string, share float64) {
 	if hot := f.value(d.name + result.Hot); hot > 0 && (files == 0 || hot < files) {
 		return hot, d.name + result.Hot, result.HotShare
@@ -84,14 +84,14 @@ func again(f *Facts, d direction, files float64) []result.Verdict {
 	}
 	done, why, settle := "read", "the cache of the disk itself can hold them", "Use files, or a part of the device, that are larger than the disk's cache, such as 1 GiB"
 	if share < 1 {
-		settle += ", evenly (random_distribution=random)"
+		settle += ", and all of their blocks alike"
 	}
 	if writes {
 		done, why, settle = "written", why+", and nothing made the disk write them to its medium", settle+"; or sync what is written, as with fdatasync=1"
 	}
 	sentence := fmt.Sprintf("The same %s were %s %.0f times: %s.", report.Bytes(same), done, d.bytes/same, why)
 	if share < 1 {
-		sentence = fmt.Sprintf("At least nine of ten %ss go to the same %s: %s.", d.name, report.Bytes(same), why)
+		sentence = fmt.Sprintf("At least nine of ten %ss are of what is among the last %s that were used: %s.", d.name, report.Bytes(same), why)
 	}
 	return d.each(result.Verdict{
 		Name: WorkingSetTooSmall, Effect: result.Qualifies, Sentence: sentence, Settle: settle + ".",

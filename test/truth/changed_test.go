@@ -59,21 +59,6 @@ var changed = []kind{
 		twin: punched(""),
 	},
 	{
-		name: "a file that the disk's own cache holds", verdict: "WorkingSetTooSmall", operation: "read",
-		lie:  on(fio(`rw=randread\nbs=4k\nsize=1m\nioengine=psync\ndirect=1\nruntime=3\n`)),
-		twin: on(fio(`rw=randread\nbs=4k\nsize=64m\nioengine=psync\ndirect=1\nruntime=3\n`)),
-	},
-	{
-		name: "writes that the disk's own cache holds", verdict: "WorkingSetTooSmall", operation: "write",
-		lie:  on(fio(`rw=randwrite\nbs=4k\nsize=1m\nioengine=libaio\niodepth=8\ndirect=1\nruntime=3\n`)),
-		twin: on(fio(`rw=randwrite\nbs=4k\nsize=64m\nioengine=libaio\niodepth=8\ndirect=1\nruntime=3\n`)),
-	},
-	{
-		name: "a few blocks of a large file", verdict: "WorkingSetTooSmall", operation: "read",
-		lie:  on(fio(`rw=randread\nbs=4k\nsize=64m\nioengine=libaio\niodepth=8\ndirect=1\nrandom_distribution=zipf:2.5\nruntime=3\n`)),
-		twin: on(fio(`rw=randread\nbs=4k\nsize=64m\nioengine=libaio\niodepth=8\ndirect=1\nrandom_distribution=zipf:0.5\nruntime=3\n`)),
-	},
-	{
 		name: "a depth that the engine ignores", verdict: "DepthIgnored",
 		lie:  on(fio(`rw=randread\nbs=4k\nsize=64m\nioengine=psync\niodepth=32\ndirect=1\nruntime=3\n`)),
 		twin: on(fio(`rw=randread\nbs=4k\nsize=64m\nioengine=libaio\niodepth=32\ndirect=1\nruntime=3\n`)),

@@ -13,6 +13,7 @@
 //  4. Prepare checks that the target is large enough and writes, once, everything
 //     that the jobs will read or overwrite: blocks that were never written read as zeros
 //     without any I/O. What a job appends to, as a log, is not there when a trial begins.
+//     fio rehearses the jobs (rehearse.go), to know how soon they use the same blocks again.
 //  5. Run executes fio in the target's directory, reads its json+ output and
 //     folds it: jobs by name, clones merged, groups one after the other. Clean removes
 //     what the next trial must not find.

@@ -149,7 +149,11 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 	m.Changes = changes
 	m.Rates = readRates(env, interval)
 	if m.Metrics != nil {
-		setHot(jobs, env.Target.Mode, m.Metrics)
+		shown, err := shownBy(env, jobs)
+		if err != nil {
+			return nil, err
+		}
+		setHot(jobs, env.Target.Mode, shown, m.Metrics)
 		setPreRead(jobs, m.Metrics)
 		m.Metrics.SetSchedule(inv.schedule.Ran, inv.schedule.Waited, inv.schedule.Slices)
 	}

@@ -1,6 +1,8 @@
 package fio
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -8,60 +10,88 @@ import (
 	"storagebench.io/storagebench/internal/trial"
 )
 
-// What fio 3.33 did with 60,000 I/Os of 4 KiB on 64 MiB: in so many blocks, those that it chose most,
-// were nine tenths of them. So few I/Os make a wide distribution seem narrower than it is.
-func TestHotBlocksAreThoseThatFioChooses(t *testing.T) {
-	const file, block = 64 << 20, 4096
-	for distribution, seen := range map[string]float64{
-		"zipf:2.5": 3, "zipf:1.2": 948, "zipf:0.8": 7573, "pareto:0.2": 5256, "pareto:0.01": 1,
-		"zoned:90/1:10/99": 185, "zoned:60/10:30/20:10/70": 4794, "zoned_abs:90/671088:10/": 185,
+// blocks is a log of so many reads of 4 KiB, each of the block that next says.
+func blocks(n int, next func(i int) int) string {
+	var b strings.Builder
+	b.WriteString("fio version 3 iolog\n0 a add\n0 a open\n")
+	for i := range n {
+		fmt.Fprintf(&b, "%d a read %d 4096\n", i/1000, 4096*next(i))
+	}
+	return b.String() + "9 a close\n"
+}
+
+func TestReuseIsWhatACacheMustHold(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // it must come again
+	for name, c := range map[string]struct {
+		log       string
+		low, high float64 // in blocks; 0: nothing is known
+	}{
+		"one block":                    {blocks(1000, func(int) int { return 7 }), 1, 1},
+		"each block twenty times":      {blocks(20_000, func(i int) int { return i / 20 }), 1, 1},
+		"each block twice":             {blocks(20_000, func(i int) int { return i / 2 }), 0, 0},
+		"round and round":              {blocks(20_000, func(i int) int { return i % 256 }), 256, 256},
+		"to and fro":                   {blocks(20_000, func(i int) int { return max(i%512, 511-i%512) - 256 }), 200, 256},
+		"by chance":                    {blocks(20_000, func(int) int { return r.IntN(256) }), 220, 256},
+		"each only once":               {blocks(20_000, func(i int) int { return i }), 0, 0},
+		"all but a few of four blocks": {blocks(20_000, func(i int) int { return []int{i % 4, 1000 + i}[min(1, i%20/19)] }), 4, 5},
+		"nine new ones of ten":         {blocks(20_000, func(i int) int { return []int{i, 0}[min(1, i%10/9)] }), 0, 0},
+		"nothing":                      {"fio version 3 iolog\n", 0, 0},
+		"what is no log":               {"a read x 4096\nread 1 2\n\x00\n", 0, 0},
 	} {
-		got := hot(distribution, file, block) / block
-		if got < 0.85*seen || got > 1.5*seen+1 {
-			t.Errorf("%s: nine tenths lie in %.0f blocks, fio has them in %.0f", distribution, got, seen)
+		got, err := reuse(strings.NewReader(c.log), 4096)
+		if n := got["read"] / 4096; err != nil || n < c.low || n > c.high {
+			t.Errorf("%s: %g blocks, want %g to %g: %v", name, n, c.low, c.high, err)
 		}
 	}
-	for distribution, want := range map[string]float64{
-		"random": 1, "normal:5": 1, "zoned:/": 1, "zoned:50/50:/": 1, "zoned:100/25:/": 0.25, "zoned_abs:100/9663676416:0/": 1,
-	} {
-		if got := hot(distribution, file, block) / file; got < 0.89*want || got > want {
-			t.Errorf("%s: nine tenths lie in %.3f of the file, want %.2f", distribution, got, want)
-		}
+	// Of a mixture, each operation has its own; a cache holds what either used.
+	got, err := reuse(strings.NewReader(strings.Repeat("a read 0 4096\nb write 0 4096\nb trim 8192 4096\n", 500)), 4096)
+	if err != nil || got["read"] != 3*4096 || got["write"] != 3*4096 || got["trim"] != 3*4096 {
+		t.Errorf("%v, %v", got, err)
 	}
 }
 
 func TestTheJobsHotBytesAreRecorded(t *testing.T) {
-	const skewed = "[a]\nrw=randread\nsize=64m\nrandom_distribution=zoned:100/1:0/99\n"
+	const mib = 1 << 20
+	reads := func(mib ...float64) (out rehearsal) {
+		for _, n := range mib {
+			out.Reuse = append(out.Reuse, map[string]float64{"read": n * (1 << 20)})
+		}
+		return out
+	}
+	const plain = "[a]\nrw=randread\nsize=64m\n"
+	both := rehearsal{Reuse: []map[string]float64{{"read": mib, "write": 2 * mib}}}
 	for name, c := range map[string]struct {
-		text        string
-		mode        trial.Mode
-		read, write float64 // MiB; 0: not recorded
+		text              string
+		mode              trial.Mode
+		shown             rehearsal
+		read, write, trim float64 // MiB; 0: not recorded
 	}{
-		"one":                 {skewed, trial.Filesystem, 0.576, 0},
-		"clones":              {skewed + "numjobs=4\n", trial.Filesystem, 4 * 0.576, 0},
-		"files of a clone":    {skewed + "nrfiles=4\n", trial.Filesystem, 0.576, 0},
-		"one that is not":     {skewed + "[b]\nrw=read\nsize=32m\n", trial.Filesystem, 32.576, 0},
-		"a writer beside":     {skewed + "[b]\nrw=write\nsize=32m\n", trial.Filesystem, 0.576, 0},
-		"both":                {strings.Replace(skewed, "randread", "randrw", 1), trial.Filesystem, 0.576, 0.576},
-		"in order":            {"[a]\nrw=read\nsize=64m\nrandom_distribution=zipf:2\n", trial.Filesystem, 0, 0},
-		"mostly in order":     {"[a]\nrw=randread\nsize=64m\nrandom_distribution=zipf:2\npercentage_random=10\n", trial.Filesystem, 0, 0},
-		"runs of eight":       {"[a]\nrw=randread:8\nsize=64m\nrandom_distribution=zipf:2\n", trial.Filesystem, 0, 0},
-		"evenly":              {"[a]\nrw=randread\nsize=64m\nrandom_distribution=random\n", trial.Filesystem, 0, 0},
-		"of an unknown size":  {"[a]\nrw=randread\nsize=50%\nrandom_distribution=zipf:2\n", trial.Filesystem, 0, 0},
-		"a part of a device":  {"[a]\nrw=randread\nsize=1m\n[b]\nrw=randwrite\noffset=1m\nsize=2m\n", trial.Block, 1, 2},
-		"a device":            {"[a]\nrw=randread\n", trial.Block, 0, 0},
-		"some of it unknown":  {"[a]\nrw=randread\nsize=1m\n[b]\nrw=randread\n", trial.Block, 0, 0},
-		"a device and a skew": {skewed, trial.Block, 0.576, 0},
+		"one":                 {plain, trial.Filesystem, reads(0.5), 0.5, 0, 0},
+		"clones":              {plain + "numjobs=4\n", trial.Filesystem, reads(0.5), 2, 0, 0},
+		"most of the file":    {plain, trial.Filesystem, reads(60), 0, 0, 0},
+		"nothing is known":    {plain, trial.Filesystem, reads(0), 0, 0, 0},
+		"no rehearsal":        {plain, trial.Filesystem, rehearsal{}, 0, 0, 0},
+		"one that is not":     {plain + "[b]\nrw=read\nsize=32m\n", trial.Filesystem, reads(0.5, 0), 32.5, 0, 0},
+		"a writer beside":     {plain + "[b]\nrw=write\nsize=64m\n", trial.Filesystem, reads(0.5), 0.5, 64, 0},
+		"both":                {"[a]\nrw=randrw\nsize=64m\n", trial.Filesystem, both, 1, 2, 0},
+		"the end of a file":   {"[a]\nrw=randread\nsize=1m\noffset=63m\n", trial.Filesystem, reads(1), 1, 0, 0},
+		"a part of a device":  {"[a]\nrw=randread\nsize=1m\n[b]\nrw=randwrite\noffset=1m\nsize=2m\n", trial.Block, rehearsal{}, 1, 2, 0},
+		"a device":            {"[a]\nrw=randread\n", trial.Block, reads(0), 0, 0, 0},
+		"a few of its blocks": {"[a]\nrw=randread\n", trial.Block, reads(0.5), 0.5, 0, 0},
+		"some of it unknown":  {"[a]\nrw=randread\nsize=1m\n[b]\nrw=randread\n", trial.Block, reads(0, 0), 0, 0, 0},
+		"trims":               {"[a]\nrw=randtrim\nsize=8m\n[b]\nrw=randread\nsize=1m\n", trial.Block, rehearsal{}, 1, 0, 8},
+		"trims and writes":    {"[a]\nrw=trimwrite\nsize=8m\n", trial.Block, rehearsal{}, 0, 8, 8},
+		"trims of a device":   {"[a]\nrw=trim\n", trial.Block, rehearsal{}, 0, 0, 0},
 	} {
 		jobs, err := resolve(config{JobFile: c.text, Prefill: prefillAuto}, c.mode, "")
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		m := result.Metrics{}
-		setHot(jobs, c.mode, m)
-		for op, want := range map[string]float64{"read": c.read, "write": c.write} {
-			got := m[op+result.Hot].Value / (1 << 20)
-			if _, recorded := m[op+result.Hot]; recorded != (want > 0) || got < 0.99*want || got > 1.01*want {
+		setHot(jobs, c.mode, c.shown, m)
+		for op, want := range map[string]float64{"read": c.read, "write": c.write, "trim": c.trim} {
+			got := m[op+result.Hot].Value / mib
+			if _, recorded := m[op+result.Hot]; recorded != (want > 0) || got != want {
 				t.Errorf("%s: %s: %.3f MiB, want %.3f", name, op, got, want)
 			}
 		}
@@ -88,22 +118,6 @@ func TestWhatIsReadBeforehandIsRecorded(t *testing.T) {
 		setPreRead(jobs, metrics)
 		if got := metrics[result.PreReadBytes].Value / (1 << 20); got != c.want {
 			t.Errorf("%s: %g MiB, want %g", name, got, c.want)
-		}
-	}
-}
-
-func TestTheAreaOfTrimsIsRecorded(t *testing.T) {
-	for text, want := range map[string]float64{ // MiB; 0: not recorded
-		"[a]\nrw=randtrim\nsize=8m\n[b]\nrw=randread\nsize=1m\n": 8, "[a]\nrw=trimwrite\nsize=8m\n": 8, "[a]\nrw=trim\n": 0, "[a]\nrw=randread\nsize=1m\n": 0,
-	} {
-		jobs, err := resolve(config{JobFile: text}, trial.Block, "w")
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := result.Metrics{}
-		setHot(jobs, trial.Block, m)
-		if got := m["trim"+result.Hot].Value / (1 << 20); got != want {
-			t.Errorf("%q: %g MiB, want %g", text, got, want)
 		}
 	}
 }

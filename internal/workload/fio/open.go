@@ -69,6 +69,7 @@ func runOpen(ctx context.Context, env workload.Env, j job, direct *result.Direct
 	o.addRates(m, usage)
 	m.DirectIO, m.Files, m.Size, m.Seed = direct, fileChoices([]job{j}), j.size, env.Seed()
 	m.Input = render([]job{j}, nil)
+	setHot([]job{j}, env.Target.Mode, rehearsal{}, m.Metrics)
 	m.Notes = append(m.Notes, fileNotes([]job{j})...)
 	if err != nil {
 		return m, o.failed(env, err)

@@ -53,6 +53,11 @@ func (e Engine) Prepare(ctx context.Context, env workload.Env) error {
 			return env.InSpec(err)
 		}
 	}
+	if jobs[0].offer == nil { // an open loop chooses its blocks itself
+		if err := e.rehearse(ctx, env, jobs, room); err != nil {
+			return err
+		}
+	}
 	return e.prefill(ctx, env, jobs, room)
 }
 
