@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -38,7 +39,7 @@ func Files(dir string) result.Metrics {
 		if entries++; entries > maxFiles {
 			return errTooMuch
 		}
-		if err != nil || !entry.Type().IsRegular() {
+		if err != nil || !entry.Type().IsRegular() || strings.HasPrefix(path, ".") { // notes of the workload: see workload.Env
 			return err
 		}
 		all, written, err := written(root, path, &extents)

@@ -57,6 +57,7 @@ func TestWhatWasNeverWrittenIsThin(t *testing.T) {
 		"holes between":       {func(dir string) { put(t, dir+"/a", 8*mib, mib, 4*mib, 7*mib) }, 8 * mib, 0.625},
 		"unwritten extents":   {func(dir string) { allocate(t, dir+"/a", 4*mib) }, 4 * mib, 1},
 		"unwritten in part":   {func(dir string) { put(t, dir+"/a", 4*mib, 0); allocate(t, dir+"/a", 4*mib) }, 4 * mib, 0.75},
+		"notes beside it":     {func(dir string) { put(t, dir+"/.note.json", mib); put(t, dir+"/a", 2*mib, 0, mib) }, 2 * mib, 0},
 		"no byte":             {func(dir string) { put(t, dir+"/empty", 0); put(t, dir+"/a", 2*mib, 0) }, 2 * mib, 0.5},
 		"several, in directories": {func(dir string) {
 			if err := os.Mkdir(dir+"/deep", 0o700); err != nil {

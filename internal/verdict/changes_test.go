@@ -44,6 +44,10 @@ func both(changes ...func(*Facts)) func(*Facts) {
 func input(text string) func(*Facts) {
 	return func(f *Facts) { f.Measurement.Input = "[j]\n" + text + "\n" }
 }
+
+// syncing adds syncs to the operations.
+func syncing(f *Facts) { f.Measurement.Operations = append(f.Measurement.Operations, "sync") }
+
 func options(text string) func(*Facts) {
 	return func(f *Facts) { f.Target.Layers[0].Options = "rw," + text }
 }

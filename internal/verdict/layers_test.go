@@ -84,6 +84,13 @@ func ofVolume(direction string, factor float64) func(*Facts) {
 
 // cachePairs are mapped devices at which flushes end, or do not.
 var cachePairs = map[string]pair{
+	"syncs that only begin to write": {
+		verdict: UnsafeConfiguration, operation: "sync", effect: result.Invalidates, lie: both(syncing, input("sync_file_range=write:8")),
+		twins: map[string]func(*Facts){
+			"real ones": both(syncing, input("fdatasync=8")), "real ones beside them": both(syncing, input("sync_file_range=write:8\nfsync=100")),
+			"none are timed": input("sync_file_range=write:8"), "switched off": both(syncing, input("sync_file_range=0")),
+		},
+	},
 	"a volume that drops flushes": {
 		verdict: UnsafeConfiguration, operation: "write", effect: result.Invalidates,
 		lie: both(input("fdatasync=1"), mapped("lvm", "sda"), caches("write through", "write back", "")),

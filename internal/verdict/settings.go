@@ -114,12 +114,19 @@ func (f *Facts) synced() float64 {
 
 // syncs reports whether the workload relies on syncs.
 func (f *Facts) syncs() bool {
-	if slices.ContainsFunc(f.operations(), f.isSync) {
-		return true
-	}
+	return slices.ContainsFunc(f.operations(), f.isSync) || f.sets("sync", "fsync", "fdatasync", "end_fsync", "fsync_on_close")
+}
+
+// onlyStarted reports whether fio's syncs only have the kernel begin to write, with sync_file_range.
+func (f *Facts) onlyStarted() bool {
+	return f.sets("sync_file_range") && !f.sets("sync", "fsync", "fdatasync")
+}
+
+// sets reports whether a job of fio has one of these options switched on.
+func (f *Facts) sets(options ...string) bool {
 	for line := range strings.Lines(f.Measurement.Input) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-		if slices.Contains([]string{"sync", "fsync", "fdatasync", "end_fsync", "fsync_on_close"}, name) && value != "0" && value != "none" {
+		if slices.Contains(options, name) && value != "0" && value != "none" {
 			return true
 		}
 	}
@@ -131,6 +138,9 @@ func (f *Facts) isSync(op string) bool {
 	if op == "filesync" && f.has(result.FilesSynced) {
 		return f.value(result.FilesSynced) > 0
 	}
+	if op == "sync" && f.onlyStarted() {
+		return false
+	}
 	return slices.Contains([]string{"sync", "filesync", "write.durable", "fdatasync", "fsync", "dsync", "fua", "flush"}, op)
 }
 
@@ -139,11 +149,17 @@ func unsafe(f *Facts) []result.Verdict {
 	if _, ok := result.InMemory(f.Target.Layers); ok {
 		return nil
 	}
+	var out []result.Verdict
+	if f.onlyStarted() && slices.Contains(f.operations(), "sync") {
+		out = append(out, result.Verdict{
+			Name: UnsafeConfiguration, Effect: result.Invalidates, Operation: "sync", Settle: "Use fdatasync or fsync.",
+			Sentence: "What fio times as syncs is sync_file_range, after which data can be lost when the power fails: it writes no metadata, and does not flush the disk's cache.",
+		})
+	}
 	dangers := f.dangers()
 	if len(dangers) == 0 {
-		return nil
+		return out
 	}
-	var out []result.Verdict
 	for _, op := range f.operations() {
 		v := result.Verdict{
 			Name: UnsafeConfiguration, Effect: result.Qualifies, Operation: op,

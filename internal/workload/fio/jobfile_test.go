@@ -86,6 +86,7 @@ bs=4096,65536
 clat_percentiles=1
 lat_percentiles=1
 numjobs=2
+randrepeat=0
 randseed=5
 runtime=120000000us
 rw=write

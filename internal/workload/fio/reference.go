@@ -93,7 +93,7 @@ own in which sizes are bytes and times are microseconds; the trial's document ho
 - **Seeds.** Unless the job sets ` + "`randseed`, `randrepeat` or `allrandrepeat`" + `, each run,
   target, node, workload, variant and repeat has a seed of its own, which the trial's document holds
   as ` + "`seed`" + `. fio's default is the same sequence every time, which a cache that remembers the last
-  trial answers. Set ` + "`randseed`" + ` for the same sequence everywhere.
+  trial answers, and with ` + "`randseed`" + ` alone the first clone still has it: for a seed of your own, set ` + "`randrepeat=0`" + ` besides.
 - **Runtime.** ` + "`runtime` implies `time_based=1`" + `: a job runs that long, over the same blocks again if
   it is done with ` + "`size`" + `. fio itself would end it then. To end it when ` + "`size`" + ` is done, or at
   ` + "`runtime`" + ` if that is earlier, set ` + "`time_based=0`. With `loops`, `number_ios`, `io_size` or `verify`" + `

@@ -10,9 +10,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"storagebench.io/storagebench/internal/trial"
 )
 
 // What fio rehearses is what it does: of jobs of options by chance, a cache as large as the rehearsal says has nine tenths
@@ -136,4 +139,45 @@ func served(t *testing.T, log string, bytes float64) float64 {
 		}
 	}
 	return float64(hits) / float64(max(1, len(reads)-len(reads)/2))
+}
+
+// A trial does not use the blocks of another one in the same order, and the same trial does when it is repeated.
+func TestEachSeedHasASequenceOfItsOwn(t *testing.T) {
+	jobs, err := resolve(config{JobFile: "[a]\nrw=randread\nsize=64m\nruntime=1\n[b]\nrw=randrw\nsize=64m\nruntime=1\n"}, trial.Filesystem, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sequences := func(seed string) (out []string) {
+		env := newEnv(t, t.TempDir(), config{})
+		seeded := withSeed(jobs, seed)
+		for i := range seeded {
+			maps.Copy(seeded[i].options, map[string]string{"write_iolog": filepath.Join(env.Scratch, strconv.Itoa(i)), "ioengine": "null", "runtime": "10ms"})
+		}
+		if inv, err := execute(t.Context(), "fio", env, env.Scratch, render(seeded, always()), clones(seeded)); err != nil || inv.err != nil {
+			t.Fatal(err, inv.err, inv.stderr)
+		}
+		for i := range seeded {
+			log, err := os.ReadFile(filepath.Join(env.Scratch, strconv.Itoa(i)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var offsets []string
+			for line := range strings.Lines(string(log)) {
+				if fields := strings.Fields(line); len(fields) >= 4 && len(offsets) < 100 {
+					offsets = append(offsets, fields[len(fields)-2])
+				}
+			}
+			out = append(out, strings.Join(offsets, " "))
+		}
+		return out
+	}
+	first := append(sequences("1000"), sequences("2000000000")...)
+	for i, one := range first {
+		if strings.Count(one, " ") < 50 || slices.Contains(first[i+1:], one) {
+			t.Errorf("job %d uses %.200s…, and another one the same", i, one)
+		}
+	}
+	if again := sequences("1000"); !slices.Equal(again, first[:2]) {
+		t.Errorf("a trial that is repeated uses %.200s…, and not %.200s…", again, first[:2])
+	}
 }

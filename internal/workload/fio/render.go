@@ -28,13 +28,14 @@ func render(jobs []job, extra map[string]string) string {
 	return b.String()
 }
 
-// withSeed sets the seed of each job that has not chosen its own.
+// withSeed sets the seed of each job that has not chosen its own. While randrepeat is 1, its default, fio 3.33 takes
+// the first clone's blocks in the same order whatever randseed says.
 func withSeed(jobs []job, seed string) []job {
 	out := make([]job, len(jobs))
 	for i, j := range jobs {
 		out[i] = j.clone()
 		if !j.hasSeed() {
-			out[i].options["randseed"] = seed
+			out[i].options["randseed"], out[i].options["randrepeat"] = seed, "0"
 		}
 	}
 	return out
