@@ -28,6 +28,10 @@ const (
 	HotShare = 0.9
 )
 
+// InStep ends the names of metrics, after read or write, of clones that go through the same file or device in order and
+// together: which share of their I/Os uses what another of them has just used.
+const InStep = ".instep.share"
+
 // PreReadBytes is what the workload read before it was measured, at most.
 const PreReadBytes = "read.before.bytes"
 

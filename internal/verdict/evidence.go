@@ -21,7 +21,7 @@ func noDeviceEvidence(f *Facts) []result.Verdict {
 	}
 	if f.mixed && !f.has("zfs.arc.hits") {
 		return []result.Verdict{{
-			Name: NoDeviceEvidence, Effect: result.Qualifies, Settle: "Measure each job in a workload of its own, for some seconds or more, without unlink and pre_read.",
+			Name: NoDeviceEvidence, Effect: result.Qualifies, Settle: "Measure each job in a workload of its own, for some seconds or more, without unlink, pre_read and latency_target.",
 			Sentence: "Nothing shows whether the data came from a disk or from memory: the tool used the disks before the part that it measured, too, and nobody can tell how much.",
 		}}
 	}

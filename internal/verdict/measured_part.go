@@ -17,6 +17,8 @@ var (
 	jobSection = regexp.MustCompile(`(?m)^\[`)
 	ramp       = regexp.MustCompile(`(?m)^ramp_time=(0*[1-9].*)$`)
 	preRead    = regexp.MustCompile(`(?m)^pre_read=1$`)
+	// searched is a depth that fio searches for. At each step it forgets what it has counted.
+	searched   = regexp.MustCompile(`(?m)^latency_target=(0*[1-9].*)$`)
 	startDelay = regexp.MustCompile(`(?m)^startdelay=(.*)$`)
 	// inTurns are options of jobs that wait for others.
 	inTurns = regexp.MustCompile(`(?m)^(?:stonewall|wait_for_previous|wait_for)=`)
@@ -32,12 +34,14 @@ func (f Facts) MeasuredPart() (part result.Metrics, share float64, known bool) {
 	all := f.Measurement.Metrics
 	// A ramp, and a layout of files, take long enough to be seen in samples. A pre_read may not, but its bytes are known.
 	ramps, lays, reads := f.ramps(), f.laysOut(), preRead.MatchString(f.Measurement.Input) && len(f.reading().operations) > 0
+	searches := searched.MatchString(f.Measurement.Input)
 	compared := len(f.reading().operations)+len(f.writing().operations) > 0 // trims are not
-	if f.Imported || !compared || !f.counted() && !f.has("zfs.arc.hits") || !ramps && !lays && !reads {
+	if f.Imported || !compared || !f.counted() && !f.has("zfs.arc.hits") || !ramps && !lays && !reads && !searches {
 		return all, 1, true
 	}
 	part = maps.Clone(all)
 	switch before := f.value(result.PreReadBytes); {
+	case searches:
 	case !ramps && !lays && before > 0:
 		subtract(part, "device.read.bytes", before)
 		subtract(part, "below.read.bytes", before)

@@ -111,6 +111,7 @@ func TestWhatComesBeforeTheMeasuredPartIsNeitherANeighbourNorAProof(t *testing.T
 		"jobs of which one ramps":          {change(honest, func(s *staged) { s.input = ramped + "[k]\nrw=randread\n" }).facts(), []string{NoDeviceEvidence}},
 		"a ramp of 0":                      {change(honest, func(s *staged) { s.input, s.reads = "[j]\nrw=randread\nramp_time=0\n", tenths(23, 44, perTenth) }).facts(), nil},
 		"a ramp, and hardly anything else": {change(honest, func(s *staged) { s.end = 24 }).facts(), []string{NoDeviceEvidence}},
+		"a depth that fio searches for":    {change(honest, func(s *staged) { s.input = "[j]\nrw=randread\nlatency_target=1000000\n" }).facts(), []string{NoDeviceEvidence}},
 		"a ramp of trims":                  {change(honest, func(s *staged) { s.input, s.op, s.reads = "[j]\nrw=randtrim\nramp_time=2\n", "trim", nil }).facts(), nil},
 		"a ramp, and no samples":           {func() Facts { f := honest.facts(); f.Samples = nil; return f }(), []string{NoDeviceEvidence}},
 		"a ramp, and a disk that is not sampled": {func() Facts {

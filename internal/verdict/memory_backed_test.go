@@ -26,6 +26,10 @@ var memoryPairs = map[string]pair{
 			"with syncs":              both(past, writesOnly, setting("files.bytes", float64(4<<20)), func(f *Facts) { f.Measurement.Input += "\nfdatasync=1\n" }),
 		},
 	},
+	"clones that read the same file together": {
+		verdict: WorkingSetTooSmall, operation: "read", effect: result.Qualifies, lie: both(past, setting("read"+result.InStep, 0.75)),
+		twins: map[string]func(*Facts){"through the page cache": both(buffered, setting("read"+result.InStep, 0.75)), "of writes that sync": both(past, setting("write"+result.InStep, 0.75), input("fsync=1"))},
+	},
 	"a few blocks of a large file": {
 		verdict: WorkingSetTooSmall, operation: "read", effect: result.Qualifies,
 		lie:   both(past, setting("files.bytes", float64(64<<20), "read"+result.Hot, float64(1<<20))),

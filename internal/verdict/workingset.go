@@ -23,7 +23,28 @@ func workingSet(f *Facts) []result.Verdict {
 	if read == nil {
 		read = inMemory(f, files)
 	}
-	return append(read, again(f, f.writing(), files)...)
+	if read == nil {
+		read = inStep(f, f.reading())
+	}
+	write := again(f, f.writing(), files)
+	if write == nil {
+		write = inStep(f, f.writing())
+	}
+	return append(read, write...)
+}
+
+// inStep: direct I/O moved each block several times, for one clone after the other.
+func inStep(f *Facts, d direction) []result.Verdict {
+	share := f.value(d.name + result.InStep)
+	if _, bad := effect(share); !bad || !f.direct() || d.name == "write" && f.syncs() {
+		return nil
+	}
+	done := map[string]string{"read": "read", "write": "written"}[d.name]
+	return d.each(result.Verdict{
+		Name: WorkingSetTooSmall, Effect: result.Qualifies, Settle: "Give each clone a part of its own, as with offset_increment, or a file of its own.",
+		Sentence: fmt.Sprintf("%s of the %ss are of blocks that another clone had just %s, as they go through the same file in order: the cache of the disk itself can hold these.", percent(share), d.name, done),
+		Evidence: evidence(number{d.name + result.InStep, result.Ratio, share}),
+	})
 }
 
 // tooSmall: the size was chosen, and there was no room for a better one.

@@ -45,6 +45,11 @@ var repeated = []kind{
 		twin: on(fio(`rw=randwrite\nbs=4k\nsize=64m\nioengine=libaio\niodepth=8\ndirect=1\nruntime=3\nzonemode=strided\nzonesize=1m\n`)),
 	},
 	{
+		name: "clones that read the same file together", verdict: "WorkingSetTooSmall", operation: "read",
+		lie:  on(fio(`rw=read\nbs=128k\nsize=64m\nioengine=libaio\niodepth=4\ndirect=1\nruntime=3\nnumjobs=4\nfilename=x\n`)),
+		twin: on(fio(`rw=read\nbs=128k\nsize=16m\nioengine=libaio\niodepth=4\ndirect=1\nruntime=3\nnumjobs=4\nfilename=x\noffset_increment=16m\n`)),
+	},
+	{
 		name: "each block a hundred times", verdict: "WorkingSetTooSmall", operation: "read",
 		lie:  on(fio(strings.Replace(fewBlocks, "randread", "randread:100", 1) + `size=64m\nrw_sequencer=identical\n`)),
 		twin: on(fio(strings.Replace(fewBlocks, "randread", "randread:100", 1) + `size=64m\nrw_sequencer=sequential\n`)),

@@ -154,6 +154,7 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 			return nil, err
 		}
 		setHot(jobs, env.Target.Mode, shown, m.Metrics)
+		setInStep(jobs, env.Target.Mode, m.Metrics)
 		setPreRead(jobs, m.Metrics)
 		m.Metrics.SetSchedule(inv.schedule.Ran, inv.schedule.Waited, inv.schedule.Slices)
 	}

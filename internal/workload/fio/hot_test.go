@@ -121,3 +121,34 @@ func TestWhatIsReadBeforehandIsRecorded(t *testing.T) {
 		}
 	}
 }
+
+func TestClonesThatGoTogetherAreRecorded(t *testing.T) {
+	for name, c := range map[string]struct {
+		text        string
+		mode        trial.Mode
+		read, write float64
+	}{
+		"one":                             {"[a]\nrw=read\nsize=64m\n", trial.Block, 0, 0},
+		"four on a device":                {"[a]\nrw=read\nsize=64m\nnumjobs=4\n", trial.Block, 0.75, 0},
+		"four on a file":                  {"[a]\nrw=write\nsize=64m\nnumjobs=4\nfilename=x\n", trial.Filesystem, 0, 0.75},
+		"each its file":                   {"[a]\nrw=read\nsize=64m\nnumjobs=4\n", trial.Filesystem, 0, 0},
+		"each its part":                   {"[a]\nrw=read\nsize=16m\nnumjobs=4\noffset_increment=16m\n", trial.Block, 0, 0},
+		"each its part, in percent":       {"[a]\nrw=read\nsize=25%\nnumjobs=4\noffset_increment=25%\n", trial.Block, 0, 0},
+		"by chance":                       {"[a]\nrw=randread\nsize=64m\nnumjobs=4\n", trial.Block, 0, 0},
+		"two jobs":                        {"[a]\nrw=read\nsize=64m\n[b]\nrw=read\nsize=32m\n", trial.Block, 0.5, 0},
+		"two jobs from other places":      {"[a]\nrw=read\nsize=64m\n[b]\nrw=read\noffset=32m\nsize=32m\n", trial.Block, 0, 0},
+		"two jobs, one after the other":   {"[a]\nrw=read\nsize=64m\n[b]\nstonewall\nrw=read\nsize=64m\n", trial.Block, 0, 0},
+		"a reader and a writer":           {"[a]\nrw=read\nsize=64m\n[b]\nrw=write\nsize=64m\n", trial.Block, 0, 0},
+		"both, with more that do neither": {"[a]\nrw=rw\nsize=64m\nnumjobs=2\n[b]\nrw=randread\nsize=64m\nnumjobs=2\n", trial.Block, 0.25, 0.5},
+	} {
+		jobs, err := resolve(config{JobFile: c.text, Prefill: prefillAuto}, c.mode, "")
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		m := result.Metrics{}
+		setInStep(jobs, c.mode, m)
+		if read, write := m["read"+result.InStep].Value, m["write"+result.InStep].Value; read != c.read || write != c.write {
+			t.Errorf("%s: %g of the reads and %g of the writes, want %g and %g", name, read, write, c.read, c.write)
+		}
+	}
+}

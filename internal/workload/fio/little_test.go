@@ -91,7 +91,7 @@ func TestTheDepthThatAnEngineKeepsIsRecorded(t *testing.T) {
 		"one for each of three files":        {"ioengine=posixaio direct=1 iodepth=8 nrfiles=3", 8, 6},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := job{name: "a", options: map[string]string{"numjobs": "2"}}
+			j := job{name: "a", options: map[string]string{"numjobs": "2"}, elsewhere: strings.HasPrefix(name, "another system")}
 			for o := range strings.FieldsSeq(c.options) {
 				key, value, _ := strings.Cut(o, "=")
 				j.options[key] = value

@@ -17,8 +17,6 @@ const (
 	perDepth = 2 << 10
 	// perFile is the record of a file of a clone.
 	perFile = 1 << 10
-	// perOffloaded is a thread that submits I/O, one for each of iodepth (220 KB measured).
-	perOffloaded = 512 << 10
 	// perNote is what fio remembers of a block that it will verify.
 	perNote = 128
 	// writesPerSecond that a clone is expected to do at most, with checksums.
@@ -72,9 +70,6 @@ func (j job) memory(device uint64) uint64 {
 		buffer = 0
 	}
 	unit := workload.Sum(buffer, perDepth)
-	if j.options["io_submit_mode"] == "offload" {
-		unit = workload.Sum(unit, perOffloaded)
-	}
 	// One block more, to lay files out and to read them before.
 	clone := workload.Sum(workload.Product(j.depth()+1, unit), number(j.options["iomem_align"]), j.maps(device), j.notes(device))
 	return workload.Product(j.clones(), clone)

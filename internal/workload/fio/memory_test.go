@@ -33,7 +33,6 @@ func TestJobsThatNeedMoreMemoryThanUsual(t *testing.T) {
 		"the end of a range":            {parameters("rw=read", "iodepth=32", "bsrange=4k-64m"), fieldParameters},
 		"one of a mix":                  {parameters("rw=read", "iodepth=32", "bssplit=4k/99:64m/1"), fieldParameters},
 		"a synchronous engine":          {parameters("rw=read", "ioengine=psync", "iodepth=65536", "bs=64k"), fieldParameters},
-		"threads that submit":           {parameters("rw=read", "iodepth=4096", "io_submit_mode=offload"), fieldParameters},
 		"alignment":                     {parameters("rw=read", "numjobs=256", "iomem_align=2m", "bs=2m"), fieldParameters},
 		"a map of small blocks":         {parameters("rw=randread", "size=1t", "bs=1"), fieldParameters},
 		"maps of files by size":         {parameters("rw=randwrite", "filesize=1t", "nrfiles=100"), fieldParameters},

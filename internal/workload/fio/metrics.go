@@ -227,7 +227,7 @@ func setDepths(jobs []job, metrics result.Metrics) {
 	for _, j := range jobs {
 		asked += j.clones() * j.depth()
 		kept += j.clones() * j.kept()
-		named = named && j.has("ioengine")
+		named = named && (j.has("ioengine") || !j.elsewhere)
 	}
 	// The default engine of another system may keep them: then, by Little's law, they were in flight.
 	if asked <= kept || !named && flying(metrics) > 1.5*float64(kept) {

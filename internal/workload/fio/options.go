@@ -109,7 +109,7 @@ func issuing() []allowed {
 		{name: "iodepth_batch_complete_min", aliases: []string{"iodepth_batch_complete"}, syntax: integer(0, 65536), about: "completions to wait for"},
 		{name: "iodepth_batch_complete_max", syntax: integer(0, 65536), about: "completions to fetch at most"},
 		{name: "iodepth_low", syntax: integer(1, 65536), about: "depth at which the queue is filled again"},
-		{name: "io_submit_mode", syntax: oneOf("inline", "offload"), about: "offload keeps submission on time when completions are late"},
+		{name: "io_submit_mode", syntax: submitMode(), about: "who submits"},
 		{name: "serialize_overlap", syntax: boolean(), about: "no two I/Os in flight at overlapping offsets"},
 		{name: "direct", syntax: boolean(), about: "bypass the page cache; default 1 for parameters, 0 in a job file"},
 		{name: "buffered", syntax: boolean(), about: "the opposite of direct"},

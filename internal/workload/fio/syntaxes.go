@@ -304,6 +304,19 @@ func logName() syntax {
 	return syntax{name: "any name, or none", bare: "1", check: func(string) (string, error) { return "1", nil }}
 }
 
+// submitMode is who submits I/Os.
+func submitMode() syntax {
+	s := oneOf("inline")
+	choice := s.check
+	s.check = func(v string) (string, error) {
+		if v == "offload" {
+			return "", errors.New("offload: fio 3.33 never ends after a job that has it; remove it, and for I/O that begins on time use offeredRate")
+		}
+		return choice(v)
+	}
+	return s
+}
+
 // zoneMode is how zones of a file or a device are used.
 func zoneMode() syntax {
 	s := oneOf("none", "strided")
