@@ -71,6 +71,10 @@ func diagnose(env workload.Env, jobs []job, e ending) error {
 		f.Class, f.Field = reason.EngineRefused, optionField(env, "pre_read")
 		f.Message = "fio cannot read the files into memory first where direct=1: its buffer for that is not aligned: " + e.said()
 		f.Remedy = "remove pre_read, as direct I/O does not read what is in memory; or set direct=0"
+	case e.errno == syscall.EBUSY && slices.ContainsFunc(jobs, func(j job) bool { return j.pattern() == "trimwrite" }):
+		f.Class, f.Field = reason.EngineRefused, optionField(env, "rw")
+		f.Message = "the kernel trims no block that is in memory and not written yet, and fio writes through memory with rw=trimwrite, whatever direct says: " + e.said()
+		f.Remedy = "set end_fsync=1, and loops in place of runtime and time_based, so that fio syncs before it trims the same blocks again"
 	case !e.reported:
 		f.Class, f.Field = reason.InvalidJobFile, optionField(env, "")
 		f.Message, f.Remedy = "fio does not accept the job: "+e.said(), "change the option that fio names"

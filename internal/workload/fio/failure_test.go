@@ -21,6 +21,7 @@ func TestWhatFioFailsAtHasARemedy(t *testing.T) {
 		remedy        string
 	}{
 		"pre_read past the page cache": {"rw=read\nsize=1m\npre_read=1\ndirect=1", preRead, syscall.EIO, reason.EngineRefused, "remove pre_read"},
+		"trims of what is in memory":   {"rw=trimwrite\nsize=1m\nruntime=2", "fio: pid=19, err=16/file:ioengines.c:399, func=td_io_queue, error=Device or resource busy", syscall.EBUSY, reason.EngineRefused, "loops"},
 		"pre_read of a bad disk":       {"rw=read\nsize=1m\npre_read=1", preRead, syscall.EIO, reason.WorkloadFailed, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

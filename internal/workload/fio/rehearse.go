@@ -57,9 +57,10 @@ func rehearsed(jobs []job, mode trial.Mode, device uint64) []job {
 		}
 		if mode == trial.Block {
 			options["filename"] = "device"
-			options["size"] = strconv.FormatUint(cmp.Or(j.sizeOn(device), device), 10)
+			offset := min(device, j.bytesOn("offset", device))
+			options["size"] = strconv.FormatUint(min(cmp.Or(j.sizeOn(device), device), device-offset), 10)
 			if j.has("offset") {
-				options["offset"] = strconv.FormatUint(j.bytesOn("offset", device), 10)
+				options["offset"] = strconv.FormatUint(offset, 10)
 			}
 		} else if j.has("filename") {
 			options["filename"] = j.options["filename"]
