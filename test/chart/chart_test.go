@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
@@ -278,8 +280,18 @@ func TestKustomizeHasTheSameReceiver(t *testing.T) {
 			}
 		}
 	}
-	if got := render(t, "--set", "receiver.enabled=false").in(namespace); got.get(t, "Service", "storagebench-receiver", &corev1.Service{}) || got.get(t, "Secret", "storagebench-receiver", &corev1.Secret{}) {
-		t.Error("receiver.enabled=false: its Service or Secret is rendered")
+	// Keys of seals are made from what is in the Secret, with or without the receiver.
+	got := render(t, "--set", "receiver.enabled=false").in(namespace)
+	if got.get(t, "Service", "storagebench-receiver", &corev1.Service{}) {
+		t.Error("receiver.enabled=false: its Service is rendered")
+	}
+	var role rbacv1.Role
+	got.must(t, "Secret", "storagebench-receiver", &corev1.Secret{})
+	got.must(t, "Role", "storagebench-manager", &role)
+	if !slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool {
+		return slices.Equal(r.ResourceNames, []string{"storagebench-receiver"}) && slices.Equal(r.Verbs, []string{"get", "update"})
+	}) {
+		t.Errorf("receiver.enabled=false: the operator may not fill the Secret: %+v", role.Rules)
 	}
 }
 
