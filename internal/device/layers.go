@@ -28,7 +28,7 @@ func (s System) Layers(path string) ([]result.Layer, error) {
 		return nil, fmt.Errorf("device: no mount point contains %s", path)
 	}
 	st := newStack(s, mounts)
-	st.filesystem(m)
+	st.compressed(st.filesystem(m), path)
 	return st.layers, nil
 }
 
@@ -155,9 +155,16 @@ func (st *stack) file(at int, path string) {
 		return
 	}
 	m := holding(st.mounts, real)
-	if m == nil || !st.put(at, st.filesystem(m)) {
+	if m == nil {
 		st.hidden(at, path, path+" is on a file system that is not visible from here")
+		return
 	}
+	id := st.filesystem(m)
+	if !st.put(at, id) {
+		st.hidden(at, path, path+" is on a file system that is not visible from here")
+		return
+	}
+	st.compressed(id, real)
 }
 
 // hidden adds what cannot be seen below the layer at.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/moby/sys/mountinfo"
+	"golang.org/x/sys/unix"
 
 	"storagebench.io/storagebench/internal/result"
 )
@@ -80,6 +81,26 @@ func (st *stack) filesystem(m *mountinfo.Info) (id string) {
 		l.Note = fmt.Sprintf("storagebench does not know what a file system of type %s is on", fs.Type)
 	}
 	return st.add(l, nil)
+}
+
+// compressedFlag is FS_COMPR_FL of Linux: the file, or what is made in the directory, is compressed.
+const compressedFlag = 0x4
+
+// compressed adds compress=attribute to the options of a file system that compresses what is at the path because of
+// an attribute there (chattr +c, btrfs property set), which the mount table does not show.
+func (st *stack) compressed(id, path string) {
+	l := &st.layers[st.at[id]]
+	if l.Type != "btrfs" && l.Type != "f2fs" {
+		return
+	}
+	f, err := os.OpenFile(st.system.path(path), os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	if flags, err := unix.IoctlGetInt(int(f.Fd()), unix.FS_IOC_GETFLAGS); err == nil && flags&compressedFlag != 0 {
+		l.Options = joinOptions(l.Options, "compress=attribute")
+	}
 }
 
 func named(program string) string {

@@ -35,7 +35,8 @@ type Layer struct {
 	// Number is the block device as MAJOR:MINOR; empty if it is none.
 	Number string `json:"number,omitempty"`
 	// Options of a file system: those of the mount and of the superblock, also those that
-	// the mount table leaves out because they are the superblock's default.
+	// the mount table leaves out because they are the superblock's default, and compress=attribute where
+	// an attribute of the directory or file has it compressed.
 	Options string `json:"options,omitempty"`
 	// Source of a file system, the file of a loop device, or the name of a mapped device.
 	Source string `json:"source,omitempty"`

@@ -104,6 +104,16 @@ var layered = []kind{
 		twin: made("btrfs", "nodatacow", fio(`rw=write\nbs=1m\nsize=128m\nend_fsync=1\nrefill_buffers=1\n`)),
 	},
 	{
+		name: "a directory that compresses", verdict: "DataReduced", operation: "write",
+		lie: func(t *testing.T) world {
+			t.Helper()
+			w := made("btrfs", "datacow", fio(`rw=write\nbs=1m\nsize=128m\nend_fsync=1\nbuffer_compress_percentage=90\nrefill_buffers=1\nfallocate=none\n`))(t)
+			devicetest.Run(t, "chattr", "+c", w.target)
+			return w
+		},
+		twin: made("btrfs", "nodatacow", fio(`rw=write\nbs=1m\nsize=128m\nend_fsync=1\nrefill_buffers=1\n`)),
+	},
+	{
 		name: "direct I/O that a journal of data prevents", verdict: "DirectIOFallback", operation: "",
 		lie:  made("ext4", "data=journal", fio(randomRead+direct)),
 		twin: made("ext4", "data=ordered", fio(randomRead+direct)),

@@ -28,7 +28,10 @@ func setHot(jobs []job, mode trial.Mode, shown rehearsal, metrics result.Metrics
 				bytes = 0
 				break
 			}
-			bytes += float64(j.clones()) * again
+			if again *= float64(j.clones()); known && j.shared(mode) {
+				again = min(again, used) // of all clones together
+			}
+			bytes += again
 		}
 		if mode == trial.Filesystem {
 			all = float64(footprint(jobs, 0))
@@ -37,6 +40,12 @@ func setHot(jobs []job, mode trial.Mode, shown rehearsal, metrics result.Metrics
 			metrics.Set(operation+result.Hot, result.Bytes, bytes)
 		}
 	}
+}
+
+// shared reports whether the clones work on the same part of the same files.
+func (j job) shared(mode trial.Mode) bool {
+	apart := mode != trial.Block && !j.has("filename") // a file for each clone
+	return !apart && number(strings.TrimSuffix(j.options["offset_increment"], "%")) == 0
 }
 
 // does reports whether the job has I/Os of an operation.

@@ -68,6 +68,9 @@ func TestTheJobsHotBytesAreRecorded(t *testing.T) {
 	}{
 		"one":                 {plain, trial.Filesystem, reads(0.5), 0.5, 0, 0},
 		"clones":              {plain + "numjobs=4\n", trial.Filesystem, reads(0.5), 2, 0, 0},
+		"clones on one file":  {plain + "numjobs=4\nfilename=x\n", trial.Filesystem, reads(20), 0, 0, 0},
+		"clones on one part":  {"[a]\nrw=randread\nsize=1m\nnumjobs=16\n", trial.Block, reads(1), 1, 0, 0},
+		"clones, each a part": {"[a]\nrw=randread\nsize=1m\nnumjobs=16\noffset_increment=1m\n", trial.Block, reads(1), 16, 0, 0},
 		"most of the file":    {plain, trial.Filesystem, reads(60), 0, 0, 0},
 		"nothing is known":    {plain, trial.Filesystem, reads(0), 0, 0, 0},
 		"no rehearsal":        {plain, trial.Filesystem, rehearsal{}, 0, 0, 0},

@@ -35,9 +35,7 @@ func setInStep(jobs []job, mode trial.Mode, metrics result.Metrics) {
 // path names the way of a clone of the i-th job through the target. Others that have the same one go it with it.
 func (j job) path(mode trial.Mode, group, i int, clone uint64) string {
 	files := strings.Join([]string{j.options["filename"], j.options["nrfiles"], j.options["file_service_type"]}, " ")
-	own := mode != trial.Block && !j.has("filename") // a file for each clone
-	apart := own || strings.HasPrefix(j.pattern(), "rand") || number(j.options["offset_increment"]) > 0 || strings.HasSuffix(j.options["offset_increment"], "%")
-	if apart {
+	if !j.shared(mode) || strings.HasPrefix(j.pattern(), "rand") {
 		return fmt.Sprint(i, " ", clone)
 	}
 	return fmt.Sprint(group, files, " ", j.options["rw"], " ", j.options["bs"], " ", j.options["offset"])

@@ -96,6 +96,7 @@ ioengine=psync
 thread=1
 create_serialize=0
 fallocate=none
+randrepeat=0
 randseed=7
 direct=1
 [write]

@@ -108,7 +108,7 @@ func (c config) needed(operation string) bool {
 // one before has left it: with create_serialize=0 fio looks at it only then.
 func (c config) jobFile(at pair, seed uint32) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "[global]\nfilename=%s\nsize=%d\nbs=%d\nioengine=psync\nthread=1\ncreate_serialize=0\nfallocate=none\nrandseed=%d\n",
+	fmt.Fprintf(&b, "[global]\nfilename=%s\nsize=%d\nbs=%d\nioengine=psync\nthread=1\ncreate_serialize=0\nfallocate=none\nrandrepeat=0\nrandseed=%d\n",
 		fileName, at.file, at.record, seed)
 	if c.Direct {
 		b.WriteString("direct=1\n")
