@@ -287,7 +287,7 @@ func directIOFallback(f *Facts) []result.Verdict {
 		e = result.Qualifies // the share of memory is known
 	}
 	return []result.Verdict{{
-		Name: DirectIOFallback, Effect: e, Settle: "Measure a file system that supports direct I/O, or read at least twice as much as the memory holds.",
+		Name: DirectIOFallback, Effect: e, Settle: "Measure a file system, and with an engine, that supports direct I/O; or read at least twice as much as the memory holds.",
 		Sentence: "Direct I/O was asked for, but the data went through the page cache: " + d.Evidence + ".",
 	}}
 }

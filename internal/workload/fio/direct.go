@@ -22,6 +22,10 @@ func probeDirect(env workload.Env, jobs []job) *result.DirectIO {
 		return &result.DirectIO{Effective: result.Buffered, Evidence: "no job has direct=1"}
 	}
 	d := &result.DirectIO{Requested: true}
+	if slices.ContainsFunc(jobs, func(j job) bool { return j.direct() && j.engine() == "mmap" }) {
+		d.Effective, d.Evidence = result.CachedAnyway, "ioengine=mmap maps the files, which goes through the page cache whatever direct says"
+		return d
+	}
 	if env.Target.Mode == trial.Block {
 		d.Effective, d.Evidence = device.ProbeDirectDevice(env.Device)
 	} else {

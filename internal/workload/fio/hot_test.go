@@ -8,6 +8,7 @@ import (
 
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload"
 )
 
 // blocks is a log of so many reads of 4 KiB, each of the block that next says.
@@ -152,6 +153,19 @@ func TestClonesThatGoTogetherAreRecorded(t *testing.T) {
 		setInStep(jobs, c.mode, m)
 		if read, write := m["read"+result.InStep].Value, m["write"+result.InStep].Value; read != c.read || write != c.write {
 			t.Errorf("%s: %g of the reads and %g of the writes, want %g and %g", name, read, write, c.read, c.write)
+		}
+	}
+}
+
+// What is mapped goes through the page cache, also with direct=1, which parameters have by default with other engines.
+func TestAMappedFileIsNotDirect(t *testing.T) {
+	for text, want := range map[string]result.DirectMode{"ioengine=mmap": result.Buffered, "ioengine=mmap direct=1": result.CachedAnyway} {
+		jobs, err := resolve(parameters(append(strings.Fields(text), "rw=randread")...), trial.Filesystem, "w")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := probeDirect(workload.Env{}, jobs); d.Effective != want || d.Requested != (want == result.CachedAnyway) {
+			t.Errorf("%s: %+v", text, d)
 		}
 	}
 }

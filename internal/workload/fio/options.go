@@ -111,7 +111,7 @@ func issuing() []allowed {
 		{name: "iodepth_low", syntax: integer(1, 65536), about: "depth at which the queue is filled again"},
 		{name: "io_submit_mode", syntax: submitMode(), about: "who submits"},
 		{name: "serialize_overlap", syntax: boolean(), about: "no two I/Os in flight at overlapping offsets"},
-		{name: "direct", syntax: boolean(), about: "bypass the page cache; default 1 for parameters, 0 in a job file"},
+		{name: "direct", syntax: boolean(), about: "bypass the page cache; default 1 for parameters (but with mmap, which cannot), 0 in a job file"},
 		{name: "buffered", syntax: boolean(), about: "the opposite of direct"},
 		{name: "sync", syntax: oneOf("0", "1", "none", "sync", "dsync"), about: "open with O_SYNC or O_DSYNC"},
 		{name: "fsync", syntax: integer(0, anyNumber), about: "fsync after so many writes"},

@@ -237,7 +237,7 @@ func (j job) addDefaults() {
 	if !bounded {
 		j.options["runtime"], j.options["time_based"] = "30000000us", "1"
 	}
-	if !j.has("direct") && !j.has("buffered") {
+	if !j.has("direct") && !j.has("buffered") && j.options["ioengine"] != "mmap" {
 		j.options["direct"] = "1"
 	}
 	if !j.has("bs") && !j.has("bsrange") && !j.has("bssplit") {
