@@ -42,7 +42,7 @@ func inStep(f *Facts, d direction) []result.Verdict {
 	done := map[string]string{"read": "read", "write": "written"}[d.name]
 	return d.each(result.Verdict{
 		Name: WorkingSetTooSmall, Effect: result.Qualifies, Settle: "Give each clone a part of its own, as with offset_increment, or a file of its own.",
-		Sentence: fmt.Sprintf("%s of the %ss are of blocks that another clone had just %s, as they go through the same file in order: the cache of the disk itself can hold these.", percent(share), d.name, done),
+		Sentence: fmt.Sprintf("%s of the %ss are of blocks that another clone had just %s, as the clones go through the same file or device in order: the cache of the disk itself can hold these.", percent(share), d.name, done),
 		Evidence: evidence(number{d.name + result.InStep, result.Ratio, share}),
 	})
 }
@@ -81,7 +81,7 @@ func inMemory(f *Facts, files float64) []result.Verdict {
 		v.Settle = fmt.Sprintf("Read at least %s: a cache may answer direct I/O here.", report.Bytes(2*memory))
 	}
 	if share < 1 {
-		v.Sentence = fmt.Sprintf("At least nine of ten reads are of what is among the last %s that were used, which the memory of %s can hold.", report.Bytes(same), report.Bytes(memory))
+		v.Sentence = fmt.Sprintf("At least nine of ten reads go to blocks among the last %s that the workload used, which the memory of %s can hold.", report.Bytes(same), report.Bytes(memory))
 	}
 	return d.each(v)
 }
@@ -112,7 +112,7 @@ func again(f *Facts, d direction, files float64) []result.Verdict {
 	}
 	sentence := fmt.Sprintf("The same %s were %s %.0f times: %s.", report.Bytes(same), done, d.bytes/same, why)
 	if share < 1 {
-		sentence = fmt.Sprintf("At least nine of ten %ss are of what is among the last %s that were used: %s.", d.name, report.Bytes(same), why)
+		sentence = fmt.Sprintf("At least nine of ten %ss go to blocks among the last %s that the workload used: %s.", d.name, report.Bytes(same), why)
 	}
 	return d.each(result.Verdict{
 		Name: WorkingSetTooSmall, Effect: result.Qualifies, Sentence: sentence, Settle: settle + ".",

@@ -389,7 +389,7 @@ func TestLimitsOfTheText(t *testing.T) {
 
 func TestAModeThatNeverEndsIsRefused(t *testing.T) {
 	_, err := resolve(parameters("rw=read", "io_submit_mode=offload"), trial.Filesystem, "")
-	if err == nil || !strings.Contains(err.Error(), "never ends") || !strings.Contains(err.Error(), "offeredRate") {
+	if err == nil || !strings.Contains(err.Error(), "hangs at the end") || !strings.Contains(err.Error(), "offeredRate") {
 		t.Errorf("%v", err)
 	}
 	if _, err := resolve(parameters("rw=read", "io_submit_mode=inline"), trial.Filesystem, ""); err != nil {

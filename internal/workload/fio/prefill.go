@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
@@ -34,7 +33,7 @@ func (e Engine) prefill(ctx context.Context, env workload.Env, jobs []job, room 
 		return nil
 	}
 	jobFile := render(writers, always())
-	name := "prefill-" + strings.TrimPrefix(trial.Digest([]byte(jobFile)), "sha256:")[:16]
+	name := noteOf("prefill", jobFile)
 	if done, err := loadNote(env, name, &prefillNote{}); err != nil || done && filesAreThere(env, jobs) {
 		return err
 	}

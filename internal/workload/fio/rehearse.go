@@ -27,8 +27,9 @@ import (
 const (
 	rehearsalTime  = 100 * time.Millisecond
 	rehearsalLimit = time.Minute
-	// maxRehearsed bounds how many I/Os of a job are looked at.
-	maxRehearsed = 200_000
+	// maxRehearsed bounds how many I/Os of a job are looked at, and about how many all jobs together log. leastRehearsed of
+	// each are enough for 8 MiB in blocks of 4 KiB.
+	maxRehearsed, leastRehearsed = 200_000, 20_000
 )
 
 // choosing are the options that decide which blocks a job uses, and in which order.
@@ -48,8 +49,9 @@ type rehearsal struct {
 // rehearsed are the jobs as fio rehearses them, one clone of each. A job without a size takes all of the device.
 func rehearsed(jobs []job, mode trial.Mode, device uint64) []job {
 	out := make([]job, len(jobs))
+	rate := max(leastRehearsed, maxRehearsed/len(jobs)) * int(time.Second/rehearsalTime)
 	for i, j := range jobs {
-		options := map[string]string{"ioengine": "null", "time_based": "1", "runtime": fmt.Sprintf("%dms", rehearsalTime.Milliseconds())}
+		options := map[string]string{"rate_iops": strconv.Itoa(rate), "ioengine": "null", "time_based": "1", "runtime": fmt.Sprintf("%dms", rehearsalTime.Milliseconds())}
 		for _, name := range choosing {
 			if j.has(name) {
 				options[name] = j.options[name]
@@ -105,16 +107,15 @@ func (e Engine) rehearse(ctx context.Context, env workload.Env, jobs []job, room
 	for i, j := range jobs {
 		of, err := readBlocks(filepath.Join(dir, strconv.Itoa(i)), max(j.maxBlock(), 4096))
 		if err != nil {
-			return fmt.Errorf("fio: reading which blocks the jobs use: %w", err)
+			env.Log.Warn("cannot read which blocks the jobs use", "workload", env.Workload.Name, "error", err)
+			return nil
 		}
 		found.Reuse = append(found.Reuse, of)
 	}
 	return saveNote(env, name, found)
 }
 
-func rehearsalNote(players []job) string {
-	return "rehearsal-" + strings.TrimPrefix(trial.Digest([]byte(render(players, nil))), "sha256:")[:16]
-}
+func rehearsalNote(players []job) string { return noteOf("rehearsal", render(players, nil)) }
 
 // readBlocks reads fio's log of the blocks that a job used.
 func readBlocks(path string, unit uint64) (map[string]float64, error) {

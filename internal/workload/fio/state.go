@@ -2,6 +2,7 @@ package fio
 
 import (
 	"fmt"
+	"strings"
 
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
@@ -16,6 +17,11 @@ func loadNote(env workload.Env, name string, v any) (bool, error) {
 }
 
 func saveNote(env workload.Env, name string, v any) error { return env.SaveNote("fio-"+name, v) }
+
+// noteOf names the note of what was done with a job file.
+func noteOf(what, jobFile string) string {
+	return what + "-" + strings.TrimPrefix(trial.Digest([]byte(jobFile)), "sha256:")[:16]
+}
 
 type sizeNote struct {
 	result.SizeChoice

@@ -310,7 +310,7 @@ func submitMode() syntax {
 	choice := s.check
 	s.check = func(v string) (string, error) {
 		if v == "offload" {
-			return "", errors.New("offload: fio 3.33 never ends after a job that has it; remove it, and for I/O that begins on time use offeredRate")
+			return "", errors.New("offload: fio 3.33 hangs at the end of such a job; remove it, or use offeredRate for I/O that begins on time")
 		}
 		return choice(v)
 	}
