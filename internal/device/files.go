@@ -50,7 +50,7 @@ func Files(dir string) result.Metrics {
 		return nil
 	}
 	m := result.Metrics{}
-	m.Set("files.bytes", result.Bytes, float64(size))
+	m.Set(result.FilesBytes, result.Bytes, float64(size))
 	m.Set("files.thin", result.Ratio, 1-float64(data)/float64(size))
 	return m
 }

@@ -28,7 +28,7 @@ func TrialsOf(w *result.WorkerSummary, most int) WorkerTrials {
 	for _, t := range w.Trials[:n] {
 		verdicts := make([]result.Verdict, len(t.Verdicts))
 		for i, v := range t.Verdicts {
-			verdicts[i] = result.Verdict{Name: v.Name, Effect: v.Effect, Operation: v.Operation}
+			verdicts[i] = result.Verdict{Name: v.Name, Effect: v.Effect, Operation: v.Operation, Parts: v.Parts}
 		}
 		t.Verdicts = verdicts
 		for i, set := range t.Tunables {

@@ -28,6 +28,9 @@ const (
 	MaxDocument = 32 << 20
 )
 
+// MaxVerdicts is how many verdicts a trial has.
+const MaxVerdicts = 256
+
 // Limits of a document's content. maxMemory bounds the memory of the decoded document.
 const (
 	maxDepth      = 16
@@ -40,7 +43,6 @@ const (
 	maxMetrics    = 512 // of one trial
 	maxOperations = 16
 	maxHistograms = 2 * maxOperations // those of the disks are besides
-	maxVerdicts   = 256               // of one trial
 	// maxTunables of one trial in a summary; its document has all, which can be some on each of
 	// a hundred disks.
 	maxTunables = 64
@@ -243,8 +245,8 @@ func printable(s string) bool {
 
 // checkVerdicts bounds what a tenant can upload as verdicts.
 func checkVerdicts(verdicts []Verdict) error {
-	if len(verdicts) > maxVerdicts {
-		return fmt.Errorf("it has %d verdicts, the limit is %d", len(verdicts), maxVerdicts)
+	if len(verdicts) > MaxVerdicts {
+		return fmt.Errorf("it has %d verdicts, the limit is %d", len(verdicts), MaxVerdicts)
 	}
 	for _, v := range verdicts {
 		switch {
@@ -256,6 +258,8 @@ func checkVerdicts(verdicts []Verdict) error {
 			return fmt.Errorf("a sentence of verdict %.64q has more than %d bytes", v.Name, maxSentence)
 		case !printable(v.Sentence) || !printable(v.Settle):
 			return fmt.Errorf("a sentence of verdict %.64q has characters that cannot be printed", v.Name)
+		case len(v.Parts) > MaxRowParts+1 || slices.ContainsFunc(v.Parts, func(p string) bool { return p != "" && !partPattern.MatchString(p) }):
+			return fmt.Errorf("verdict %.64q names too many parts, or one that no part can have", v.Name)
 		case len(v.Evidence) > maxOperations:
 			return fmt.Errorf("verdict %.64q has %d numbers of evidence, the limit is %d", v.Name, len(v.Evidence), maxOperations)
 		}

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -234,6 +235,11 @@ type Part struct {
 	Histograms Histograms `json:"histograms,omitempty"`
 	// Operations of the part, if it is a row of its own; up to MaxRowParts are.
 	Operations []string `json:"operations,omitempty"`
+	// StartedAt and EndedAt are when its jobs were measured, where the trial has several; zero: that was too short to be noted.
+	StartedAt time.Time `json:"startedAt,omitzero"`
+	EndedAt   time.Time `json:"endedAt,omitzero"`
+	// Direct is what happened to its direct I/O; empty: not known, or not the same for all jobs of a sum.
+	Direct DirectMode `json:"direct,omitempty"`
 }
 
 // DirectMode is what happened to direct I/O.
@@ -253,6 +259,10 @@ const (
 	// DirectUnknown: the kernel does not tell (a ZFS ARC is not the page cache).
 	DirectUnknown DirectMode = "Unknown"
 )
+
+func (m DirectMode) known() bool {
+	return slices.Contains([]DirectMode{Direct, Buffered, CachedAnyway, DirectRefused, DirectUnknown}, m)
+}
 
 // DirectIO is what was requested, what was in effect, and the evidence for
 // that.

@@ -32,6 +32,9 @@ const (
 // together: which share of their I/Os uses what another of them has just used.
 const InStep = ".instep.share"
 
+// FilesBytes is how large the files are that the workload, or a part of it, uses.
+const FilesBytes = "files.bytes"
+
 // PreReadBytes is what the workload read before it was measured, at most.
 const PreReadBytes = "read.before.bytes"
 
@@ -99,9 +102,7 @@ func (m *Measurement) check() error {
 	}
 	lines := append(append([]string{m.Stderr}, m.Command...), m.Notes...)
 	if d := m.DirectIO; d != nil {
-		switch d.Effective {
-		case Direct, Buffered, CachedAnyway, DirectRefused, DirectUnknown:
-		default:
+		if !d.Effective.known() {
 			return fmt.Errorf("its direct I/O is %.64q", d.Effective)
 		}
 		lines = append(lines, d.Evidence)

@@ -63,7 +63,7 @@ func (s *WorkerSummary) Needed(p *trial.Plan) int {
 func (s *WorkerSummary) Fold(d *Trial, object Object) {
 	t := TrialSummary{Trial: d.Trial, Seconds: d.Seconds, Outcome: d.Outcome, Attempt: d.Attempt, StartedAt: d.StartedAt, EndedAt: d.EndedAt, Object: object, Precondition: d.Precondition, Tunables: firstTunables(d.Tunables), Failure: d.Failure}
 	if d.Outcome == Measured {
-		t.Metrics, t.Operations, t.Verdicts, t.Files = d.Metrics, d.Operations, d.Verdicts, files(d.Files, "")
+		t.Metrics, t.Operations, t.Verdicts, t.Files = d.Metrics, d.Operations, s.briefly(d.Trial.Cell(), d.Verdicts), files(d.Files, "")
 		if d.PartsOnly {
 			t.Metrics, t.Operations = withoutOperations(d.Metrics, d.Operations), nil
 		} else {
@@ -81,6 +81,28 @@ func (s *WorkerSummary) Fold(d *Trial, object Object) {
 	if d.Failure != nil {
 		s.Fail(d.Failure)
 	}
+}
+
+// briefly returns a trial's verdicts for the summary, without what was said of the same rows of the trial before. Of many
+// jobs that would be most of the summary, and a row says it once.
+func (s *WorkerSummary) briefly(cell trial.Cell, verdicts []Verdict) []Verdict {
+	out := slices.Clone(verdicts)
+	for _, before := range slices.Backward(s.Trials) {
+		if before.Cell() != cell || before.Outcome != Measured {
+			continue
+		}
+		for k := range out {
+			v := &out[k]
+			same := func(o Verdict) bool {
+				return o.Name == v.Name && o.Operation == v.Operation && o.Effect == v.Effect && slices.Equal(o.Parts, v.Parts)
+			}
+			if len(v.Parts) > 0 && slices.ContainsFunc(before.Verdicts, same) {
+				v.Sentence, v.Settle, v.Evidence = "", "", nil
+			}
+		}
+		break
+	}
+	return out
 }
 
 // firstTunables are those that a summary has room for, with texts that it has room for.

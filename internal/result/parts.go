@@ -42,6 +42,21 @@ func (s *WorkerSummary) checkParts() error {
 // partPattern is what parts that are rows are called.
 var partPattern = regexp.MustCompile(`^[A-Za-z0-9_+][A-Za-z0-9._+ -]{0,159}$`)
 
+// between stands between the names of jobs in that of their sum. A blank is in no name of a job.
+const between = " + "
+
+// SumOf names the sum of jobs. A long name lists only the first of them.
+func SumOf(jobs []string) string {
+	const most = 160
+	if name := strings.Join(jobs, between); len(name) <= most {
+		return name
+	}
+	return fmt.Sprintf("%s%s%d more", jobs[0], between, len(jobs)-1)
+}
+
+// JobsOf returns the jobs that a part's name lists.
+func JobsOf(part string) []string { return strings.Split(part, between) }
+
 // checkParts checks the parts of a trial's document.
 func checkParts(parts []Part) error {
 	if len(parts) > maxParts {
@@ -49,6 +64,9 @@ func checkParts(parts []Part) error {
 	}
 	var rows []PartSummary
 	for _, p := range parts {
+		if p.Direct != "" && !p.Direct.known() {
+			return fmt.Errorf("the direct I/O of part %.64q is %.64q", p.Name, p.Direct)
+		}
 		if err := errors.Join(checkNames(p.Name), checkMeasured(Measured, 0, nil, p.Metrics, p.Operations, p.Histograms)); err != nil {
 			return fmt.Errorf("part %.64q: %w", p.Name, err)
 		}

@@ -1,5 +1,7 @@
 package result
 
+import "slices"
+
 // Effect is what a verdict means for a number.
 type Effect string
 
@@ -17,6 +19,9 @@ type Verdict struct {
 	Effect Effect `json:"effect"`
 	// Operation that it is about, such as read; empty: the whole trial.
 	Operation string `json:"operation,omitempty"`
+	// Parts are the rows that it is about, by the names of the trial's parts, with "" for the row of the whole trial; empty:
+	// all of them. A row's own verdicts do not name it.
+	Parts []string `json:"parts,omitempty"`
 	// Sentence says what was found, in one plain sentence.
 	Sentence string `json:"sentence"`
 	// Evidence is what was read and computed, in numbers.
@@ -27,6 +32,9 @@ type Verdict struct {
 
 // About reports whether the verdict is about an operation.
 func (v Verdict) About(operation string) bool { return v.Operation == "" || v.Operation == operation }
+
+// OnRow reports whether the verdict is about the row of a part of its trial, or, of "", of the whole.
+func (v Verdict) OnRow(part string) bool { return len(v.Parts) == 0 || slices.Contains(v.Parts, part) }
 
 // RowVerdict is a verdict on a row: on those of its trials that have it.
 type RowVerdict struct {

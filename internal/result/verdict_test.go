@@ -38,6 +38,9 @@ func TestVerdictsThatAreNotWellFormedAreRejected(t *testing.T) {
 		"a sentence of two lines": {func(v *Verdict) { v.Sentence = "It is fine.\nREAL  a  b  9999" }, "cannot be printed"},
 		"one for the terminal":    {func(v *Verdict) { v.Sentence = "\x1b]0;owned\a" }, "cannot be printed"},
 		"advice for the terminal": {func(v *Verdict) { v.Settle = "\x1b[2J" }, "cannot be printed"},
+		"of some rows":            {func(v *Verdict) { v.Parts = []string{"", "a", "a + b"} }, ""},
+		"of many rows":            {func(v *Verdict) { v.Parts = make([]string, MaxRowParts+2) }, "names too many parts"},
+		"of no row":               {func(v *Verdict) { v.Parts = []string{"a\nb"} }, "that no part can have"},
 		"another language":        {func(v *Verdict) { v.Sentence = "Das ist der Cache – 90 %." }, ""},
 		"much evidence":           {func(v *Verdict) { v.Evidence = numbers(maxOperations + 1) }, "17 numbers of evidence"},
 		"evidence with a name":    {func(v *Verdict) { v.Evidence = Metrics{strings.Repeat("n", maxName+1): {}} }, "too long"},
@@ -83,7 +86,7 @@ func numbers(n int) Metrics {
 
 func TestTooManyVerdictsAreRejected(t *testing.T) {
 	_, s := measured(t)
-	for range maxVerdicts {
+	for range MaxVerdicts {
 		s.Trials[0].Verdicts = append(s.Trials[0].Verdicts, sound())
 	}
 	document := encoded(t, s)
@@ -105,5 +108,27 @@ func TestASummaryHasTheVerdictsOfMeasuredTrials(t *testing.T) {
 	}
 	if len(s.Trials[0].Verdicts) != 1 || s.Trials[1].Verdicts != nil {
 		t.Errorf("%+v", s.Trials)
+	}
+}
+
+// Of the rows of many jobs, a summary says what is said again only once.
+func TestASummarySaysVerdictsOfJobsOnce(t *testing.T) {
+	p := plan()
+	s := NewWorkerSummary(p, p.Workers[0])
+	of := func(effect Effect, parts ...string) Verdict {
+		v := sound()
+		v.Effect, v.Parts = effect, parts
+		return v
+	}
+	for i, v := range []Verdict{of(Qualifies, "a"), of(Qualifies, "a"), of(Invalidates, "a"), of(Invalidates, "b")} {
+		tr := p.Trials[0]
+		tr.ID = fmt.Sprint(i)
+		s.Fold(&Trial{Trial: tr, Outcome: Measured, Measurement: Measurement{Verdicts: []Verdict{v, sound()}}}, Object{})
+	}
+	for i, whole := range []bool{true, false, true, true} {
+		first, second := s.Trials[i].Verdicts[0], s.Trials[i].Verdicts[1]
+		if (first.Sentence != "") != whole || (first.Evidence != nil) != whole || second.Sentence == "" {
+			t.Errorf("trial %d: %+v, %+v", i, first, second)
+		}
 	}
 }

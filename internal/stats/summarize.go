@@ -274,7 +274,7 @@ func (f *Fold) buildRow(worker trial.Worker, cell trial.Cell, part string, w *re
 		// A trial may lack a metric of an operation that was too fast to
 		// measure.
 		row.Operations, row.Files = addOperations(row.Operations, t.Operations), row.Files.With(t.Files)
-		row.Verdicts = addVerdicts(row.Verdicts, verdictsOf(t))
+		row.Verdicts = addVerdicts(row.Verdicts, verdictsOf(t, part))
 		for name, m := range t.Metrics {
 			if keeps(part, name) {
 				values[name] = append(values[name], m)

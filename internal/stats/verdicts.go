@@ -10,15 +10,20 @@ import (
 // maxRowVerdicts is how many verdicts a row has. No honest trial has so many.
 const maxRowVerdicts = 64
 
-// verdictsOf returns the verdicts on a trial, or, if it has parts, those on what its row shows: a
+// verdictsOf returns the verdicts on a trial, or, if it has parts, those on what the row of one shows: a
 // part that only writes has none on reads, and a mixture that is in no row none on operations.
-func verdictsOf(t result.TrialSummary) []result.Verdict {
+func verdictsOf(t result.TrialSummary, part string) []result.Verdict {
 	if len(t.Parts) == 0 {
 		return t.Verdicts
 	}
-	return slices.DeleteFunc(slices.Clone(t.Verdicts), func(v result.Verdict) bool {
-		return v.Operation != "" && !slices.Contains(t.Operations, v.Operation)
-	})
+	var out []result.Verdict
+	for _, v := range t.Verdicts {
+		if v.OnRow(part) && (v.Operation == "" || slices.Contains(t.Operations, v.Operation)) {
+			v.Parts = nil
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // addVerdicts adds a trial's verdicts to a row's. A verdict that invalidates one of the trials

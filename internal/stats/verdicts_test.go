@@ -131,6 +131,11 @@ func TestVerdictsDoNotMakeASummaryLarge(t *testing.T) {
 func TestARowOfAPartHasTheVerdictsOnItsOperations(t *testing.T) {
 	worker := trial.Worker{Name: "fast.a", Target: "fast", Node: "a"}
 	p := &trial.Plan{Workloads: []trial.Workload{{Name: "w"}}, Trials: make([]trial.Trial, 1), Workers: []trial.Worker{worker}}
+	of := func(name string, parts ...string) result.Verdict {
+		v := verdictOf(name, result.Qualifies, "")
+		v.Parts = parts
+		return v
+	}
 	number := func(op string) result.Metrics {
 		return result.Metrics{op + ".iops": {Unit: result.PerSecond, Value: 1}}
 	}
@@ -139,9 +144,11 @@ func TestARowOfAPartHasTheVerdictsOnItsOperations(t *testing.T) {
 		Parts: []result.PartSummary{
 			{Name: "scan", Operations: []string{"read"}, Metrics: number("read")}, {Name: "log", Operations: []string{"write"}, Metrics: number("write")},
 		},
-		Verdicts: []result.Verdict{verdictOf("FromMemory", result.Invalidates, "read"), verdictOf("CPUThrottled", result.Qualifies, "")},
+		Verdicts: []result.Verdict{
+			verdictOf("FromMemory", result.Invalidates, "read"), verdictOf("CPUThrottled", result.Qualifies, ""), of("DepthIgnored", "scan", ""), of("ToolErrors", "log"),
+		},
 	}}}
-	want := map[string]string{"": "CPUThrottled", "scan": "FromMemory CPUThrottled", "log": "CPUThrottled"}
+	want := map[string]string{"": "CPUThrottled DepthIgnored", "scan": "FromMemory CPUThrottled DepthIgnored", "log": "CPUThrottled ToolErrors"}
 	rows := Summarize(p, []result.WorkerSummary{w}, time.Unix(0, 0)).Rows
 	if len(rows) != len(want) {
 		t.Fatalf("%d rows", len(rows))
@@ -149,7 +156,9 @@ func TestARowOfAPartHasTheVerdictsOnItsOperations(t *testing.T) {
 	for _, row := range rows {
 		var names []string
 		for _, v := range row.Verdicts {
-			names = append(names, v.Name)
+			if names = append(names, v.Name); v.Parts != nil {
+				t.Errorf("part %q has a verdict that names rows: %+v", row.Part, v)
+			}
 		}
 		if got := strings.Join(names, " "); got != want[row.Part] {
 			t.Errorf("part %q has %q, want %q", row.Part, got, want[row.Part])

@@ -22,9 +22,14 @@ func cachedBelow(f *Facts) []result.Verdict {
 	if !f.has("below.read.bytes") {
 		lower = "others"
 	}
+	whole := f
+	if f.row != nil {
+		whole = f.row.whole
+	}
 	var out []result.Verdict
 	for _, d := range []direction{f.reading(), f.writing()} {
-		above := f.through(d)
+		all := whole.inDirection(d.name)
+		above := whole.through(all)
 		if above < enough || len(d.operations) == 0 {
 			continue
 		}
@@ -39,10 +44,6 @@ func cachedBelow(f *Facts) []result.Verdict {
 		}
 		below := f.value(lower + "." + d.name + ".bytes")
 		share := max(0, 1-below/above)
-		e, bad := effect(share)
-		if !bad {
-			continue
-		}
 		or := ""
 		if f.reduces() {
 			or = ", or was compressed"
@@ -51,19 +52,27 @@ func cachedBelow(f *Facts) []result.Verdict {
 			"read":  "%s of what %s read came from the page cache of its file, not from the disks below it%s.",
 			"write": "%s of what %s wrote was still in the page cache of its file, not on the disks below it%s.",
 		}[d.name]
+		proof := evidence(
+			number{"device.bytes", result.Bytes, above},
+			number{"below.bytes", result.Bytes, below},
+			number{"share", result.Ratio, share},
+		)
 		settle := "Attach the loop device with losetup --direct-io=on, or drop the page cache and read more than the memory holds."
 		if d.name == "read" && pastPageCache(written) {
 			sentence = "%s of what %s read came from no disk below it, but from holes of its file or from memory%s."
 			settle = "Write the file's blocks before they are read, on a file system that supports direct I/O."
 		}
+		if f.row != nil {
+			out = append(out, f.row.cachedBelow(d, share*min(1, above/all.bytes), proof, settle, loop.ID)...)
+			continue
+		}
+		e, bad := effect(share)
+		if !bad {
+			continue
+		}
 		out = append(out, d.each(result.Verdict{
-			Name: CachedBelow, Effect: e, Settle: settle,
+			Name: CachedBelow, Effect: e, Settle: settle, Evidence: proof,
 			Sentence: fmt.Sprintf(sentence, percent(share), loop.ID, or),
-			Evidence: evidence(
-				number{"device.bytes", result.Bytes, above},
-				number{"below.bytes", result.Bytes, below},
-				number{"share", result.Ratio, share},
-			),
 		})...)
 	}
 	return out

@@ -26,7 +26,7 @@ func depthIgnored(f *Facts) []result.Verdict {
 // calls and compute nothing, while the disks have no more than one I/O of each.
 func (f *Facts) submitsOneByOne() []result.Verdict {
 	threads, offered := f.threads(), f.depth()
-	if threads == 0 || f.open() || !f.counted() || offered < 2*threads || len(f.waitsForCPU()) > 0 {
+	if threads == 0 || f.row != nil || f.open() || !f.counted() || offered < 2*threads || len(f.waitsForCPU()) > 0 {
 		return nil
 	}
 	calls := 0.0

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -101,6 +102,9 @@ const (
 	// computingSlice is how long a thread holds the CPU that computes, in seconds. One that waits
 	// for the disk again and again gives it up sooner.
 	computingSlice = 1e-3
+	// inTurn is which share of an operation several programs that share a CPU in turns may take, without any that computes: on
+	// loop devices and virtual machines, threads that do the storage's own work are among them.
+	inTurn = 0.25
 )
 
 // cpuBound: the workload waits for a CPU, or its threads compute all the time, and the disks wait
@@ -151,11 +155,11 @@ func (f *Facts) waitsForCPU() []result.Verdict {
 		return nil
 	}
 	e, bad := effect(min(1, wait/latency))
+	if wait < computingSlice { // several programs share the CPU in turns
+		e, bad = result.Qualifies, wait > inTurn*latency
+	}
 	if !bad {
 		return nil
-	}
-	if wait < computingSlice {
-		e = result.Qualifies // shorter than a slice: several programs share the CPU in turns
 	}
 	return []result.Verdict{{
 		Name: CPUBound, Effect: e, Settle: "Measure where no other program computes, or give the worker CPUs of its own.",
@@ -194,8 +198,11 @@ func queueHidesLatency(f *Facts) []result.Verdict {
 	return out
 }
 
-// direct reports whether the workload's I/O goes past the page cache.
+// direct reports whether all of the workload's I/O goes past the page cache.
 func (f *Facts) direct() bool {
+	if slices.ContainsFunc(f.Measurement.Parts, func(p result.Part) bool { return p.Direct != "" && p.Direct != result.Direct }) {
+		return false
+	}
 	d := f.Measurement.DirectIO
 	return d != nil && d.Requested && d.Effective == result.Direct
 }
@@ -226,6 +233,9 @@ func blockSizeLimited(f *Facts) []result.Verdict {
 			continue
 		}
 		request, depth := f.value("device."+d.name+".bytes")/requests, f.value(d.name+".bandwidth")/block*f.value(d.name+".latency.mean")
+		if f.row != nil {
+			request = block // those of all jobs are counted together, and nothing is joined to one block at a time
+		}
 		if block >= smallRequest || request >= smallRequest || depth > 1.5 {
 			continue
 		}

@@ -18,7 +18,9 @@ var (
 	ramp       = regexp.MustCompile(`(?m)^ramp_time=(0*[1-9].*)$`)
 	preRead    = regexp.MustCompile(`(?m)^pre_read=1$`)
 	// searched is a depth that fio searches for. At each step it forgets what it has counted.
-	searched   = regexp.MustCompile(`(?m)^latency_target=(0*[1-9].*)$`)
+	searched = regexp.MustCompile(`(?m)^latency_target=(0*[1-9].*)$`)
+	// readsFiles is a job that reads.
+	readsFiles = regexp.MustCompile(`(?m)^(rw|readwrite)=(rand)?(read|rw|readwrite)\b`)
 	startDelay = regexp.MustCompile(`(?m)^startdelay=(.*)$`)
 	// inTurns are options of jobs that wait for others.
 	inTurns = regexp.MustCompile(`(?m)^(?:stonewall|wait_for_previous|wait_for)=`)
@@ -68,7 +70,11 @@ func (f *Facts) ramps() bool { return ramp.MatchString(f.Measurement.Input) }
 
 // laysOut reports whether fio writes files before it reads them, as its option unlink makes it do in each trial.
 func (f *Facts) laysOut() bool {
-	written := func(c result.FileChoice) bool { return c.Files == result.Overwrite }
+	texts := sections(f.Measurement.Input)
+	written := func(c result.FileChoice) bool {
+		// Of several jobs, one that only writes needs no files before it begins.
+		return c.Files == result.Overwrite || len(texts) > 1 && !readsFiles.MatchString(texts[c.Job])
+	}
 	return f.Target.FilesystemType != "" && len(f.reading().operations) > 0 && !allOf(f.Measurement.Files, written)
 }
 
@@ -96,8 +102,9 @@ func (f *Facts) beginsOnce() bool {
 // share of the workload is left.
 func (f *Facts) cut(part result.Metrics) (share float64, ok bool) {
 	at, ok := f.measuredFrom()
-	if !ok {
-		return 0, false
+	unknown := func(p result.Part) bool { return p.EndedAt.IsZero() }
+	if !ok || len(f.Measurement.Parts) > 1 && slices.ContainsFunc(f.Measurement.Parts, unknown) {
+		return 0, false // or a job that was too short to be sampled may have been measured before
 	}
 	t, whole := f.Samples, f.value("device.seconds")
 	sum := func(scope samples.Scope, name string, c samples.Column) (n float64) {

@@ -89,6 +89,9 @@ func fromMemory(f *Facts) []result.Verdict {
 	if _, ok := result.InMemory(f.Target.Layers); ok {
 		return nil
 	}
+	if f.row != nil && !f.reduces() {
+		return f.row.fromMemory(f)
+	}
 	var out []result.Verdict
 	if share, proof, ok := f.readShare(); ok && !f.thin() && !f.reduces() {
 		if e, bad := effect(share); bad {
@@ -99,7 +102,7 @@ func fromMemory(f *Facts) []result.Verdict {
 			}
 			out = append(out, d.each(result.Verdict{
 				Name: FromMemory, Effect: e, Sentence: sentence, Evidence: proof,
-				Settle: "Use direct=1, or read at least twice as much as the memory holds; on ZFS, limit the ARC or set primarycache=metadata.",
+				Settle: howToReadDisks,
 			})...)
 		}
 	}
@@ -118,6 +121,8 @@ func fromMemory(f *Facts) []result.Verdict {
 	}
 	return out
 }
+
+const howToReadDisks = "Use direct=1, or read at least twice as much as the memory holds; on ZFS, limit the ARC or set primarycache=metadata."
 
 // howToSync says it in the terms of the workload: fio has an input.
 func (f *Facts) howToSync() string {
@@ -243,8 +248,7 @@ func dataReduced(f *Facts) []result.Verdict {
 			}
 		}
 	}
-	// Also beside these: of a mixture, only what is read may have been seen to be compressed.
-	return append(out, f.repeats()...)
+	return out
 }
 
 // removes reports whether the workload removes files that nothing has synced.
@@ -254,7 +258,7 @@ func (f *Facts) removes() bool {
 }
 
 // repeats: the data repeats itself.
-func (f *Facts) repeats() []result.Verdict {
+func repeats(f *Facts) []result.Verdict {
 	for line := range strings.Lines(f.Measurement.Input) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 		// fio fills a buffer once, and changes a little of it for each write unless it is told not to.

@@ -144,21 +144,26 @@ func (f *Facts) isSync(op string) bool {
 	return slices.Contains([]string{"sync", "filesync", "write.durable", "fdatasync", "fsync", "dsync", "fua", "flush"}, op)
 }
 
+// onlyStarts: fio's syncs do not make data durable.
+func onlyStarts(f *Facts) []result.Verdict {
+	if _, ok := result.InMemory(f.Target.Layers); ok || !f.onlyStarted() || !slices.Contains(f.operations(), "sync") {
+		return nil
+	}
+	return []result.Verdict{{
+		Name: UnsafeConfiguration, Effect: result.Invalidates, Operation: "sync", Settle: "Use fdatasync or fsync.",
+		Sentence: "What fio times as syncs is sync_file_range, after which data can be lost when the power fails: it writes no metadata, and does not flush the disk's cache.",
+	}}
+}
+
 // unsafe: what was acknowledged can be lost.
 func unsafe(f *Facts) []result.Verdict {
 	if _, ok := result.InMemory(f.Target.Layers); ok {
 		return nil
 	}
 	var out []result.Verdict
-	if f.onlyStarted() && slices.Contains(f.operations(), "sync") {
-		out = append(out, result.Verdict{
-			Name: UnsafeConfiguration, Effect: result.Invalidates, Operation: "sync", Settle: "Use fdatasync or fsync.",
-			Sentence: "What fio times as syncs is sync_file_range, after which data can be lost when the power fails: it writes no metadata, and does not flush the disk's cache.",
-		})
-	}
 	dangers := f.dangers()
 	if len(dangers) == 0 {
-		return out
+		return nil
 	}
 	for _, op := range f.operations() {
 		v := result.Verdict{

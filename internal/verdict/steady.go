@@ -131,8 +131,9 @@ func (s series) changed() (v result.Verdict, ok bool) {
 	if len(s.rates) < fewest || s.span() < 0.99*steady.Rounds*shortestRound { // the edges are left out
 		return v, false
 	}
-	window, ok := inRounds(s.rates)
-	if !ok || window.Steady() {
+	rounds := inRounds(s.rates)
+	window, ok := steady.Last(rounds)
+	if !ok || window.Steady() || aState(rounds) {
 		return v, false
 	}
 	values, joined := independent(s.rates)
@@ -155,14 +156,21 @@ func (s series) changed() (v result.Verdict, ok bool) {
 	}, true
 }
 
-// inRounds is the test of SNIA's PTS, of a trial in five equal rounds, which take a minute each there.
-func inRounds(rates []float64) (steady.Window, bool) {
+// inRounds are the means of five equal rounds, for the test of SNIA's PTS, where they take a minute each.
+func inRounds(rates []float64) []float64 {
 	const rounds = steady.Rounds
-	var means [rounds]float64
+	means := make([]float64, rounds)
 	for i := range means {
 		means[i] = mean(rates[i*len(rates)/rounds : (i+1)*len(rates)/rounds])
 	}
-	return steady.Last(means[:])
+	return means
+}
+
+// aState reports whether the mean is that of the first or of the last round, but for a tenth: less is not said of any number.
+func aState(rounds []float64) bool {
+	m := mean(rounds)
+	near := func(rate float64) bool { return math.Abs(rate-m) <= 0.1*m }
+	return near(rounds[0]) || near(rounds[len(rounds)-1])
 }
 
 // independent joins neighbours until they hardly depend on each other, as long as enough are left.

@@ -199,7 +199,15 @@ var pairs = map[string]pair{
 			f.set("engine.cpu.wait.mean", 500e-6)
 		}),
 	},
-	"a program that computes now and then": {verdict: CPUBound, effect: result.Qualifies, lie: waiting(0.2, 0.3)},
+	"a program that computes now and then": {
+		verdict: CPUBound, effect: result.Qualifies, lie: waiting(0.3, 0.3),
+		twins: map[string]func(*Facts){"threads of the kernel that do the storage's work": both(waiting(0.2, 0.4), func(f *Facts) {
+			for _, op := range f.operations() {
+				f.set(op+".latency.mean", 400e-6)
+			}
+			f.set("engine.cpu.wait.mean", 80e-6)
+		})},
+	},
 	"flushes that never reach the disk": {
 		verdict: MayIgnoreFlushes, operation: "fdatasync", effect: result.Invalidates, lie: climbed(20, 100, 0),
 		twins: map[string]func(*Facts){"each does, and takes longer the more there is": climbed(20, 400, 0), "two disks": climbed(20, 800, 0)},

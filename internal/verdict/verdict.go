@@ -76,6 +76,10 @@ type Facts struct {
 	Activities []result.Activity
 	Memory     result.Memory
 
+	// row: the facts are of a row of several jobs, and not of the whole trial.
+	row *row
+	// ran is when it was measured, if it is one of several.
+	ran ran
 	// whole are the metrics of all of the trial, where those of the measurement are of the part that was measured, and
 	// mixed reports that the disks' counters hold more than that part, and nobody can tell how much.
 	whole result.Metrics
@@ -114,36 +118,56 @@ func (f *Facts) operations() []string {
 // check answers one question.
 type check func(f *Facts) []result.Verdict
 
-// chain holds the checks in the order in which their verdicts are reported. A check that names
-// a cause comes before the one that sees only its effect.
-var chain = []check{
-	memoryBacked, cachedBelow, thinReads, thinTrims, dataReduced, fromMemory, unsynced, drained, directIOFallback, impossible, heads, aboveLink, leftInMemory, readBack, unsafe,
-	toolErrors, overloaded, ladder, limitChanged, throttled, cpuThrottled, cpuBound, queueHidesLatency, depthIgnored, blockSizeLimited, smallBlocks, backgroundIO, foreignRequests, noisyNeighbour, flushesOfOthers, comesAndGoes, betweenTrials,
-	notSteady, neverSteady, workingSet, noDeviceEvidence, runnerDisturbs,
+// question of the chain: a check, and whether it is asked of each row of several jobs by itself.
+type question struct {
+	check check
+	byRow bool
 }
 
+func ofTrials(checks ...check) []question { return questions(checks, false) }
+func ofRows(checks ...check) []question   { return questions(checks, true) }
+
+func questions(checks []check, byRow bool) []question {
+	var out []question
+	for _, c := range checks {
+		out = append(out, question{c, byRow})
+	}
+	return out
+}
+
+// chain holds the checks in the order in which their verdicts are reported. A check that names
+// a cause comes before the one that sees only its effect.
+var chain = slices.Concat(
+	ofTrials(memoryBacked), ofRows(cachedBelow), ofTrials(thinReads, thinTrims, dataReduced), ofRows(repeats, fromMemory), ofTrials(unsynced, drained),
+	ofRows(directIOFallback, impossible), ofTrials(heads), ofRows(aboveLink), ofTrials(leftInMemory, readBack), ofRows(onlyStarts), ofTrials(unsafe,
+		toolErrors, overloaded, ladder, limitChanged, throttled, cpuThrottled, cpuBound, queueHidesLatency), ofRows(depthIgnored, blockSizeLimited, smallBlocks),
+	ofTrials(backgroundIO, foreignRequests, noisyNeighbour, flushesOfOthers, comesAndGoes, betweenTrials, notSteady, neverSteady, tooSmall), ofRows(workingSet),
+	ofTrials(noDeviceEvidence, runnerDisturbs),
+)
+
 // Judge returns the verdicts on a trial, those that invalidate first. There is at most one of a
-// name for each operation.
+// name for each operation of a row.
 func Judge(f Facts) []result.Verdict {
 	f.whole = f.Measurement.Metrics
 	var known bool
 	f.Measurement.Metrics, _, known = f.MeasuredPart()
 	f.mixed = !known
+	rows := f.rows()
 	var out []result.Verdict
-	add := func(found []result.Verdict) {
-		for _, v := range found {
-			if !slices.ContainsFunc(out, func(o result.Verdict) bool { return o.Name == v.Name && o.Operation == v.Operation }) {
-				v.Sentence = plain(v.Sentence)
-				out = append(out, v)
-			}
+	for _, q := range chain {
+		ask := q.check
+		if q.byRow && len(rows) > 0 {
+			ask = func(f *Facts) []result.Verdict { return f.byRow(rows, q.check) }
+		}
+		for _, v := range ask(&f) {
+			out = f.add(out, v)
 		}
 	}
-	for _, c := range chain {
-		add(c(&f))
+	for _, v := range slices.Concat(onTime(rows), ofWholes(&f, out)) {
+		out = f.add(out, v)
 	}
-	add(ofWholes(&f, out))
 	slices.SortStableFunc(out, func(a, b result.Verdict) int { return cmp.Compare(rank(a.Effect), rank(b.Effect)) })
-	return out
+	return out[:min(len(out), result.MaxVerdicts)]
 }
 
 // plain replaces what would break a line or steer a terminal: names of files can hold anything.
@@ -208,6 +232,14 @@ func (f *Facts) reading() direction { return f.direction("read", isRead) }
 
 // writing returns what the workload wrote.
 func (f *Facts) writing() direction { return f.direction("write", isWrite) }
+
+// inDirection is what the workload read, or wrote.
+func (f *Facts) inDirection(name string) direction {
+	if name == "read" {
+		return f.reading()
+	}
+	return f.writing()
+}
 
 func (f *Facts) direction(name string, is func(string) bool) direction {
 	d := direction{name: name, bytes: f.value(name + ".bytes")}

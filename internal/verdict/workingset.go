@@ -10,16 +10,13 @@ import (
 // diskCache is what the cache of any disk of the last twenty years holds, in bytes.
 const diskCache = 8 << 20
 
-// repeats is how many times the same bytes are moved before a cache that holds them decides a number.
-const repeats = 4
+// sameTimes is how many times the same bytes are moved before a cache that holds them decides a number.
+const sameTimes = 4
 
 // workingSet: caches in the path hold all that was moved, and nothing shows whether they did.
 func workingSet(f *Facts) []result.Verdict {
-	files := f.value("files.bytes")
-	read := tooSmall(f)
-	if read == nil {
-		read = again(f, f.reading(), files)
-	}
+	files := f.value(result.FilesBytes)
+	read := again(f, f.reading(), files)
 	if read == nil {
 		read = inMemory(f, files)
 	}
@@ -92,7 +89,7 @@ func (f *Facts) workingBytes(d direction, files float64) (bytes float64, metric 
 	if hot := f.value(d.name + result.Hot); hot > 0 && (files == 0 || hot < files) {
 		return hot, d.name + result.Hot, result.HotShare
 	}
-	return files, "files.bytes", 1
+	return files, result.FilesBytes, 1
 }
 
 // again: direct I/O moved the same few blocks again and again. Of writes with syncs nothing is said, as
@@ -100,7 +97,7 @@ func (f *Facts) workingBytes(d direction, files float64) (bytes float64, metric 
 func again(f *Facts, d direction, files float64) []result.Verdict {
 	same, measure, share := f.workingBytes(d, files)
 	writes := d.name == "write"
-	if !f.direct() || len(d.operations) == 0 || same == 0 || same > diskCache || share*d.bytes < repeats*same || writes && f.syncs() {
+	if !f.direct() || len(d.operations) == 0 || same == 0 || same > diskCache || share*d.bytes < sameTimes*same || writes && f.syncs() {
 		return nil
 	}
 	done, why, settle := "read", "the cache of the disk itself can hold them", "Use files, or a part of the device, that are larger than the disk's cache, such as 1 GiB"

@@ -19,6 +19,12 @@ import (
 // chance is a world put together by chance, and what follows from its parts.
 type chance struct {
 	parts []string
+	// jobs are what follows for each row, by the name of its job; "" if there is one. None of them has a verdict that is only the other's.
+	jobs map[string]*truth
+}
+
+// truth is what is true of a row.
+type truth struct {
 	// must are verdicts that have to be said, each of an operation or of any ("").
 	must map[string]string
 	// may are further ones that are true of this world, or can be.
@@ -28,7 +34,7 @@ type chance struct {
 }
 
 // lie adds a verdict that must be said.
-func (c *chance) lie(verdict, operation string) { c.must[verdict] = operation }
+func (c *truth) lie(verdict, operation string) { c.must[verdict] = operation }
 
 func (c *chance) String() string { return strings.Join(c.parts, ", ") }
 
@@ -63,10 +69,15 @@ func judgeChance(t *testing.T, r *rand.Rand) {
 	c, w := compose(t, r)
 	t.Log(c)
 	wrong := map[string]int{}
-	var row result.Row
+	var rows map[string]result.Row
 	for range 3 {
-		row = w.run(t)
-		faults := c.faults(row)
+		rows = w.rows(t)
+		var faults []string
+		for name, truth := range c.jobs {
+			for _, fault := range truth.faults(rows[name]) {
+				faults = append(faults, strings.TrimSpace(fault+" "+name))
+			}
+		}
 		for _, fault := range faults {
 			wrong[fault]++
 		}
@@ -77,12 +88,16 @@ func judgeChance(t *testing.T, r *rand.Rand) {
 	maps.DeleteFunc(wrong, func(_ string, times int) bool { return times < 2 })
 	c.count(t, wrong)
 	if len(wrong) > 0 {
-		t.Errorf("%s\n%v\nwhat was said: %s", c, slices.Sorted(maps.Keys(wrong)), said(row))
+		text := ""
+		for name := range c.jobs {
+			text += name + ": " + said(rows[name]) + "\n"
+		}
+		t.Errorf("%s\n%v\nwhat was said: %s", c, slices.Sorted(maps.Keys(wrong)), text)
 	}
 }
 
 // faults are what is missed in a row, and what is wrong.
-func (c *chance) faults(row result.Row) []string {
+func (c *truth) faults(row result.Row) []string {
 	var out []string
 	for verdict, operation := range c.must {
 		if !slices.ContainsFunc(row.Verdicts, func(v result.RowVerdict) bool {
@@ -109,12 +124,14 @@ func (c *chance) count(t *testing.T, wrong map[string]int) {
 			accused = name
 		}
 	}
-	for verdict := range c.must {
-		outcome := "found"
-		if wrong["missed "+verdict] > 0 {
-			outcome = "missed"
+	for name, truth := range c.jobs {
+		for verdict := range truth.must {
+			outcome := "found"
+			if wrong[strings.TrimSpace("missed "+verdict+" "+name)] > 0 {
+				outcome = "missed"
+			}
+			ledger.Note(t, Variable, outcome, verdict)
 		}
-		ledger.Note(t, Variable, outcome, verdict)
 	}
 	if accused != "" {
 		ledger.Note(t, Variable, "accused", "a world by chance: "+accused)
@@ -126,16 +143,22 @@ func (c *chance) count(t *testing.T, wrong map[string]int) {
 // compose makes a world.
 func compose(t *testing.T, r *rand.Rand) (*chance, world) {
 	t.Helper()
-	c := &chance{must: map[string]string{}}
+	c := &chance{jobs: map[string]*truth{}}
 	s := chooseStorage(r)
 	j := chooseJob(r, s)
 	d := chooseDisturbance(r, s, j)
 	c.parts = []string{s.String(), j.String()}
+	w := world{workload: j.workload()}
+	if other := chooseOther(r, s, j); other != nil {
+		c.parts = append(c.parts, other.String())
+		w.workload, w.jobs = withOther(j, other), []string{"j", "other"}
+		c.jobs["j"], c.jobs["other"] = follows(s, j, d, other), follows(s, other, d, j)
+	} else {
+		c.jobs[""] = follows(s, j, d, nil)
+	}
 	if d.what != "" {
 		c.parts = append(c.parts, d.what)
 	}
-	c.follow(s, j, d)
-	w := world{workload: j.workload()}
 	var device string
 	w.target, device = s.make(t)
 	d.apply(t, &w, device)
@@ -145,8 +168,17 @@ func compose(t *testing.T, r *rand.Rand) (*chance, world) {
 // pick is one of several, by chance.
 func pick[T any](r *rand.Rand, all ...T) T { return all[r.IntN(len(all))] }
 
-// follow says what is true of a world of these parts.
-func (c *chance) follow(s *storage, j *job, d *disturbance) {
+// follows says what is true of the row of a job in a world of these parts. Other is another job; nil: there is none.
+func follows(s *storage, j *job, d *disturbance, other *job) *truth {
+	c := &truth{must: map[string]string{}}
+	c.follow(s, j, d, other)
+	if other != nil {
+		c.may = append(c.may, "CPUBound", "QueueHidesLatency")
+	}
+	return c
+}
+
+func (c *truth) follow(s *storage, j *job, d *disturbance, other *job) {
 	switch {
 	case s.over == "bindfs": // what the program does with the files cannot be seen
 		c.lie("NoDeviceEvidence", "")
@@ -176,7 +208,7 @@ func (c *chance) follow(s *storage, j *job, d *disturbance) {
 		c.may = append(c.may, "FromMemory")
 		// When fio has gone through its file once, or has to map another part, it waits until the disk has it.
 		once := j.engine == "mmap" || j.engine != "" && !j.again
-		if j.sync == "" && d.what == "" && !s.compresses() && !j.mixed() && !once {
+		if j.sync == "" && d.what == "" && !s.compresses() && !j.mixed() && !once && (other == nil || !other.writes()) { // its syncs may write this, too
 			c.lie("FromMemory", j.writing())
 		}
 	}

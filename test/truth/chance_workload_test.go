@@ -22,6 +22,8 @@ type job struct {
 	// sync is an option of fio that syncs, or empty; again: the same blocks come again and again.
 	sync         string
 	again, zeros bool
+	// after: it begins when the job before it has ended.
+	after bool
 	// more is an option of fio that changes what is measured, and not what is true of it.
 	more string
 }
@@ -63,12 +65,25 @@ func chooseJob(r *rand.Rand, s *storage) *job {
 	return j
 }
 
+// chooseOther is another job of the same file, or none. Of a device, only one job may write.
+func chooseOther(r *rand.Rand, s *storage, j *job) *job {
+	if j.engine == "" || s.block() || s.over == "bindfs" || r.IntN(2) == 0 {
+		return nil
+	}
+	for {
+		if other := chooseJob(r, s); other.engine != "" {
+			other.after = r.IntN(2) == 0
+			return other
+		}
+	}
+}
+
 func (j *job) String() string {
 	if j.engine == "" {
 		return j.own
 	}
 	text := fmt.Sprintf("fio %s %s %s depth %d", j.rw, j.block, j.engine, j.depth)
-	for part, is := range map[string]bool{"direct": j.direct, "again": j.again, "zeros": j.zeros} {
+	for part, is := range map[string]bool{"direct": j.direct, "again": j.again, "zeros": j.zeros, "after it": j.after} {
 		if is {
 			text += " " + part
 		}
@@ -99,6 +114,14 @@ func (j *job) workload() string {
 	if j.engine == "" {
 		return j.own
 	}
+	return fio(j.section())
+}
+
+// withOther is the workload of two jobs.
+func withOther(j, other *job) string { return fio(j.section() + `\n[other]\n` + other.section()) }
+
+// section is the job's part of a job file.
+func (j *job) section() string {
 	lines := []string{"rw=" + j.rw, "bs=" + j.block, "size=64m", "ioengine=" + j.engine, fmt.Sprint("iodepth=", j.depth), "runtime=3", "time_based=1"}
 	if j.direct {
 		lines = append(lines, "direct=1")
@@ -116,7 +139,10 @@ func (j *job) workload() string {
 	} else {
 		lines = append(lines, "refill_buffers=1")
 	}
-	return fio(strings.Join(lines, `\n`) + `\n`)
+	if j.after {
+		lines = append(lines, "stonewall=1")
+	}
+	return strings.Join(lines, `\n`) + `\n`
 }
 
 // disturbance is a limit, or somebody else on the disk.
@@ -165,7 +191,7 @@ func reader(device string) func(context.Context) {
 }
 
 // follow says what the disturbance makes true.
-func (d *disturbance) follow(c *chance, s *storage, j *job) {
+func (d *disturbance) follow(c *truth, s *storage, j *job) {
 	if d.what == "" {
 		return
 	}

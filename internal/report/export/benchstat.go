@@ -78,7 +78,7 @@ func benchmarks(out io.Writer, worker report.WorkerTrials, t result.TrialSummary
 		var name strings.Builder
 		name.WriteString("Benchmark" + title(benchWord(t.Workload)))
 		for _, key := range []struct{ name, value string }{
-			{"target", worker.Worker.Target}, {"node", worker.Worker.Node}, {"variant", t.Variant}, {"part", part.Name}, {"op", op}, {"verdict", invalid(t, op)},
+			{"target", worker.Worker.Target}, {"node", worker.Worker.Node}, {"variant", t.Variant}, {"part", part.Name}, {"op", op}, {"verdict", invalid(t, part.Name, op)},
 		} {
 			if key.value != "" {
 				name.WriteString("/" + key.name + "=" + benchWord(key.value))
@@ -90,9 +90,9 @@ func benchmarks(out io.Writer, worker report.WorkerTrials, t result.TrialSummary
 	return lines
 }
 
-func invalid(t result.TrialSummary, op string) string {
+func invalid(t result.TrialSummary, part, op string) string {
 	for _, v := range t.Verdicts {
-		if v.Effect == result.Invalidates && v.About(op) {
+		if v.Effect == result.Invalidates && v.About(op) && v.OnRow(part) {
 			return v.Name
 		}
 	}

@@ -55,7 +55,7 @@ func Trials(w io.Writer, workers []report.WorkerTrials) error {
 			for _, part := range append([]result.PartSummary{{Metrics: t.Metrics, Operations: t.Operations}}, t.Parts...) {
 				for _, name := range slices.Sorted(maps.Keys(part.Metrics)) {
 					m := part.Metrics[name]
-					line(part.Name, name, m, plain(&m.Value), worth(t, part.Operations, name), "")
+					line(part.Name, name, m, plain(&m.Value), worth(t, part, name), "")
 				}
 			}
 		}
@@ -63,13 +63,15 @@ func Trials(w io.Writer, workers []report.WorkerTrials) error {
 	return csv.NewWriter(w).WriteAll(lines)
 }
 
-// worth of a metric of one trial.
-func worth(t result.TrialSummary, operations []string, metric string) string {
+// worth of a metric of one part of a trial, or of the whole.
+func worth(t result.TrialSummary, part result.PartSummary, metric string) string {
 	var verdicts []result.RowVerdict
 	for _, v := range t.Verdicts {
-		verdicts = append(verdicts, result.RowVerdict{Verdict: v, Trials: 1})
+		if v.OnRow(part.Name) {
+			verdicts = append(verdicts, result.RowVerdict{Verdict: v, Trials: 1})
+		}
 	}
-	row := result.Row{Operations: operations, Verdicts: verdicts}
+	row := result.Row{Operations: part.Operations, Verdicts: verdicts}
 	return report.Worth(row, report.OperationOf(row, metric))
 }
 

@@ -1,9 +1,11 @@
 package export
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
+	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
 )
 
@@ -46,5 +48,30 @@ func TestABoundStandsInALine(t *testing.T) {
 	}
 	if want := "read.bandwidth,bytes/s,6,2147483648,1610612736,,,,,3,true\n"; !strings.HasSuffix(text.String(), want) {
 		t.Errorf("%q is missing in\n%s", want, text.String())
+	}
+}
+
+// A verdict on one job of a trial stands beside the numbers of that job only.
+func TestAVerdictOnAJobStandsBesideItsNumbers(t *testing.T) {
+	part := func(name string) result.PartSummary {
+		return result.PartSummary{Name: name, Operations: []string{"read"}, Metrics: result.Metrics{"read.iops": {Unit: result.PerSecond, Value: 5}}}
+	}
+	workers := []report.WorkerTrials{{Trials: []result.TrialSummary{{
+		Outcome: result.Measured, Parts: []result.PartSummary{part("a"), part("b")},
+		Verdicts: []result.Verdict{{Name: "FromMemory", Effect: result.Invalidates, Operation: "read", Parts: []string{"b"}}},
+	}}}}
+	var trials, benchmarks strings.Builder
+	if err := errors.Join(Trials(&trials, workers), Benchstat(&benchmarks, result.Summary{}, workers)); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{trials.String(), benchmarks.String()} {
+		for line := range strings.Lines(text) {
+			if said := strings.Contains(line, "FromMemory"); said != (strings.Contains(line, ",b,") || strings.Contains(line, "part=b")) {
+				t.Errorf("%q", line)
+			}
+		}
+		if strings.Count(text, "FromMemory") != 1 {
+			t.Errorf("it is said of one line:\n%s", text)
+		}
 	}
 }

@@ -10,31 +10,43 @@ import (
 	"storagebench.io/storagebench/internal/workload"
 )
 
-// probeDirect reports whether direct I/O was asked for and what the target makes of it.
-func probeDirect(env workload.Env, jobs []job) *result.DirectIO {
-	asked := 0
-	for _, j := range jobs {
-		if j.direct() {
-			asked++
+// probeDirect reports whether direct I/O was asked for and what the target makes of it, of all jobs together and of each.
+func probeDirect(env workload.Env, jobs []job) (*result.DirectIO, []result.DirectMode) {
+	d, modes := &result.DirectIO{Effective: result.Buffered, Evidence: "no job has direct=1"}, make([]result.DirectMode, len(jobs))
+	var probed result.DirectMode
+	evidence, buffered, mapped := "", false, false
+	for i, j := range jobs {
+		switch {
+		case !j.direct():
+			modes[i], buffered = result.Buffered, true
+			continue
+		case j.engine() == "mmap":
+			modes[i], mapped = result.CachedAnyway, true
+		default:
+			if probed == "" {
+				probed, evidence = probeTarget(env)
+			}
+			modes[i] = probed
 		}
+		d.Requested = true
 	}
-	if asked == 0 {
-		return &result.DirectIO{Effective: result.Buffered, Evidence: "no job has direct=1"}
-	}
-	d := &result.DirectIO{Requested: true}
-	if slices.ContainsFunc(jobs, func(j job) bool { return j.direct() && j.engine() == "mmap" }) {
+	switch {
+	case mapped:
 		d.Effective, d.Evidence = result.CachedAnyway, "ioengine=mmap maps the files, which goes through the page cache whatever direct says"
-		return d
+	case d.Requested:
+		d.Effective, d.Evidence = probed, evidence
 	}
-	if env.Target.Mode == trial.Block {
-		d.Effective, d.Evidence = device.ProbeDirectDevice(env.Device)
-	} else {
-		d.Effective, d.Evidence = device.ProbeDirect(directory(env))
-	}
-	if asked < len(jobs) {
+	if d.Requested && buffered {
 		d.Evidence += "; some of the jobs do not ask for it"
 	}
-	return d
+	return d, modes
+}
+
+func probeTarget(env workload.Env) (result.DirectMode, string) {
+	if env.Target.Mode == trial.Block {
+		return device.ProbeDirectDevice(env.Device)
+	}
+	return device.ProbeDirect(directory(env))
 }
 
 // bypassed is what fio prints if the kernel does not let it drop a device's page cache.

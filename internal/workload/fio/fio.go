@@ -123,7 +123,7 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 	if err := removeFresh(env, jobs); err != nil {
 		return nil, err
 	}
-	direct := probeDirect(env, jobs)
+	direct, modes := probeDirect(env, jobs)
 	if jobs[0].offer != nil {
 		m, err := runOpen(ctx, env, jobs[0], direct)
 		if m != nil {
@@ -132,7 +132,7 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 		return m, err
 	}
 	interval := rateInterval(measuresFor(jobs))
-	jobFile := render(withLogs(withSeed(jobs, fmt.Sprint(env.Seed())), env.Scratch), logged(env, interval))
+	jobFile := render(withLogs(withSeed(jobs, fmt.Sprint(env.Seed())), env.Scratch), logged(interval))
 	inv, err := execute(ctx, e.program(), env, directory(env), jobFile, clones(jobs))
 	if err != nil {
 		return nil, err
@@ -147,14 +147,16 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 	}
 	m.DirectIO, m.Files, m.Size = direct, fileChoices(jobs), sizeOf(jobs)
 	m.Changes = changes
-	m.Rates = readRates(env, interval)
+	rates, ran := readRates(env, interval, jobs)
+	m.Rates = rates
 	if m.Metrics != nil {
 		shown, err := shownBy(env, jobs)
 		if err != nil {
 			return nil, err
 		}
 		setHot(jobs, env.Target.Mode, shown, m.Metrics)
-		setInStep(jobs, env.Target.Mode, m.Metrics)
+		setInStep(jobs, all(jobs), env.Target.Mode, m.Metrics)
+		describeParts(m.Parts, jobs, modes, ran, env.Target.Mode, shown)
 		setPreRead(jobs, m.Metrics)
 		m.Metrics.SetSchedule(inv.schedule.Ran, inv.schedule.Waited, inv.schedule.Slices)
 	}

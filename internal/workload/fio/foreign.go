@@ -352,6 +352,26 @@ func inputOf(jobs []job) string {
 	return b.String()
 }
 
+// describeForeign adds to the parts of several jobs what their options say of each.
+func describeForeign(parts []result.Part, jobs []job) {
+	if len(jobs) < 2 {
+		return
+	}
+	for i := range parts {
+		var own []job
+		for _, k := range indexes(jobs, parts[i].Name) {
+			own = append(own, jobs[k])
+		}
+		if len(own) == 0 {
+			continue
+		}
+		setDepths(own, parts[i].Metrics)
+		if d := directOf(own); d != nil {
+			parts[i].Direct = d.Effective
+		}
+	}
+}
+
 // directOf is what the options say of direct I/O; nil if they are not known or differ.
 func directOf(jobs []job) *result.DirectIO {
 	direct := 0

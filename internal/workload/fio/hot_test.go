@@ -150,7 +150,7 @@ func TestClonesThatGoTogetherAreRecorded(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		m := result.Metrics{}
-		setInStep(jobs, c.mode, m)
+		setInStep(jobs, all(jobs), c.mode, m)
 		if read, write := m["read"+result.InStep].Value, m["write"+result.InStep].Value; read != c.read || write != c.write {
 			t.Errorf("%s: %g of the reads and %g of the writes, want %g and %g", name, read, write, c.read, c.write)
 		}
@@ -164,8 +164,8 @@ func TestAMappedFileIsNotDirect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := probeDirect(workload.Env{}, jobs); d.Effective != want || d.Requested != (want == result.CachedAnyway) {
-			t.Errorf("%s: %+v", text, d)
+		if d, modes := probeDirect(workload.Env{}, jobs); d.Effective != want || d.Requested != (want == result.CachedAnyway) || modes[0] != want {
+			t.Errorf("%s: %+v, of the jobs %v", text, d, modes)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package fio
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"storagebench.io/storagebench/internal/result"
@@ -10,10 +11,12 @@ import (
 
 // setInStep records which share of the reads, or of the writes, uses what another clone has just used: clones that go
 // through the same file in order, from the same place on, stay close together, as the first of them is the slowest.
-func setInStep(jobs []job, mode trial.Mode, metrics result.Metrics) {
+//
+// It does so for those of the jobs that are of a part.
+func setInStep(jobs []job, of []int, mode trial.Mode, metrics result.Metrics) {
 	for _, operation := range operations[:2] {
-		all, paths := 0.0, map[string]bool{}
-		group := 0
+		var own []string
+		clones, group := map[string]float64{}, 0
 		for i, j := range jobs {
 			if j.on("stonewall") {
 				group++
@@ -21,12 +24,18 @@ func setInStep(jobs []job, mode trial.Mode, metrics result.Metrics) {
 			if !j.does(operation) {
 				continue
 			}
-			all += float64(j.clones())
 			for clone := range j.clones() {
-				paths[j.path(mode, group, i, clone)] = true
+				path := j.path(mode, group, i, clone)
+				if clones[path]++; slices.Contains(of, i) {
+					own = append(own, path)
+				}
 			}
 		}
-		if share := 1 - float64(len(paths))/all; all > 0 && share > 0 {
+		share := 0.0
+		for _, path := range own {
+			share += (1 - 1/clones[path]) / float64(len(own)) // one of them is the first
+		}
+		if share > 0 {
 			metrics.Set(operation+result.InStep, result.Ratio, share)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"storagebench.io/storagebench/internal/workload/tool"
 )
@@ -15,30 +14,44 @@ import (
 // maxLogs bounds what is appended to the raw output.
 const maxLogs = 32 << 20
 
-// logOptions are those that make fio write logs, with the files that they make.
+// logOptions are those that make fio write logs, with how the names of their files end.
 var logOptions = map[string][]string{
-	"write_bw_log":   {rateLog + "_bw.log"},
-	"write_iops_log": {rateLog + "_iops.log"},
-	"write_lat_log":  {rateLog + "_lat.log", rateLog + "_slat.log", rateLog + "_clat.log"},
+	"write_bw_log":   {"_bw.log"},
+	"write_iops_log": {"_iops.log"},
+	"write_lat_log":  {"_lat.log", "_slat.log", "_clat.log"},
 }
 
-// logs reports whether the job asks for logs. They have a line for each interval in which rates
-// are noted, as one for each I/O can be more than a worker has memory for.
-func (j job) logs() bool { return slices.ContainsFunc(sortedKeys(logOptions), j.has) }
-
-// withLogs lets the jobs write their logs where those of rates are.
+// withLogs lets each job write logs of its rates, and those that it asks for beside them. They have a line for each interval in which
+// rates are noted, as one for each I/O can be more than a worker has memory for.
 func withLogs(jobs []job, dir string) []job {
 	out := make([]job, len(jobs))
 	for i, j := range jobs {
-		out[i] = j
-		if !j.logs() {
-			continue
-		}
 		out[i] = j.clone()
 		for name := range logOptions {
-			if j.has(name) {
-				out[i].options[name] = filepath.Join(dir, rateLog)
+			if name != "write_lat_log" || j.has(name) {
+				out[i].options[name] = filepath.Join(dir, logOf(jobs, i))
 			}
+		}
+	}
+	return out
+}
+
+// askedLog is a log that a job asks for: its file, and what it is called in the raw output.
+type askedLog struct{ file, name string }
+
+// logsOf are the logs of an option that jobs ask for. Of several jobs, each log has the job's name.
+func logsOf(jobs []job, option string) []askedLog {
+	var out []askedLog
+	for i, j := range jobs {
+		if !j.has(option) {
+			continue
+		}
+		for _, ending := range logOptions[option] {
+			log := askedLog{logOf(jobs, i) + ending, rateLog + ending}
+			if len(jobs) > 1 {
+				log.name += " of " + j.name
+			}
+			out = append(out, log)
 		}
 	}
 	return out
@@ -48,11 +61,8 @@ func withLogs(jobs []job, dir string) []job {
 func takeLogs(dir string, jobs []job) (logs []byte, note string, err error) {
 	var b bytes.Buffer
 	for _, option := range sortedKeys(logOptions) {
-		if !slices.ContainsFunc(jobs, func(j job) bool { return j.has(option) }) {
-			continue
-		}
-		for _, name := range logOptions[option] {
-			file := filepath.Join(dir, name)
+		for _, log := range logsOf(jobs, option) {
+			name, file := log.name, filepath.Join(dir, log.file)
 			text, err := tool.ReadBounded(file, maxLogs)
 			switch {
 			case errors.Is(err, fs.ErrNotExist):

@@ -141,6 +141,7 @@ func measurementOf(own []foreignJob, global map[string]any, messages string) (re
 		return m, err
 	}
 	setDepths(jobs, m.Metrics)
+	describeForeign(m.Parts, jobs)
 	m.Notes = slices.Concat(m.Notes, notes(jobs, all, m.Metrics), foreignNotes(jobs, m, lost), failedIOs(own, m.Metrics), grouping, contradictions(own), idleJobs(own))
 	m.Input, m.DirectIO = inputOf(jobs), directOf(jobs)
 	if slices.ContainsFunc(jobs, func(j job) bool { return j.clones() > reported(all, j.name) }) {

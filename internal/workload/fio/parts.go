@@ -3,9 +3,9 @@ package fio
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/trial"
 )
 
 // measurer makes metrics of the clones of one or more jobs.
@@ -38,7 +38,7 @@ func addParts(m *result.Measurement, jobs []job, clones map[string][]*jobOutput,
 		case len(groups) == 1:
 			m.PartsOnly = !alike // its sum is the trial itself
 		case alike:
-			sum := result.Part{Name: sumName(names), Operations: own[0].Operations}
+			sum := result.Part{Name: result.SumOf(names), Operations: own[0].Operations}
 			sum.Metrics, sum.Histograms = measure(all)
 			m.Parts = append(m.Parts, sum)
 		}
@@ -49,6 +49,65 @@ func addParts(m *result.Measurement, jobs []job, clones map[string][]*jobOutput,
 		m.Notes = append(m.Notes, fmt.Sprintf("%d groups ran one after the other: each has rows of its own; the trial's rates and latencies mix them and are in no row", len(groups)))
 	}
 	m.Notes = append(m.Notes, limitRows(m.Parts)...)
+}
+
+// describeParts adds to the parts of several jobs what is known of each: which blocks its jobs use, what happens to their
+// direct I/O, and when they ran. modes, ran and what the rehearsal has shown are by job.
+func describeParts(parts []result.Part, jobs []job, modes []result.DirectMode, ran []span, mode trial.Mode, shown rehearsal) {
+	if len(jobs) < 2 {
+		return
+	}
+	for i := range parts {
+		p := &parts[i]
+		which := indexes(jobs, p.Name)
+		var own []job
+		var of rehearsal
+		var during span
+		for n, k := range which {
+			own = append(own, jobs[k])
+			if k < len(shown.Reuse) {
+				of.Reuse = append(of.Reuse, shown.Reuse[k])
+			}
+			during.include(ran[k])
+			if n == 0 {
+				p.Direct = modes[k]
+			} else if modes[k] != p.Direct {
+				p.Direct = ""
+			}
+		}
+		if len(own) == 0 {
+			continue
+		}
+		p.StartedAt, p.EndedAt = during.from, during.to
+		setHot(own, mode, of, p.Metrics)
+		setInStep(jobs, which, mode, p.Metrics)
+		setDepths(own, p.Metrics)
+		if bytes := footprint(own, 0); mode == trial.Filesystem && bytes > 0 {
+			p.Metrics.Set(result.FilesBytes, result.Bytes, float64(bytes))
+		}
+	}
+}
+
+// indexes returns which of the jobs a part is of; none: its name does not list all of them.
+func indexes(jobs []job, part string) []int {
+	var out []int
+	for _, name := range result.JobsOf(part) {
+		i := slices.IndexFunc(jobs, func(j job) bool { return j.name == name })
+		if i < 0 {
+			return nil
+		}
+		out = append(out, i)
+	}
+	return out
+}
+
+// all are the indexes of all jobs.
+func all(jobs []job) []int {
+	out := make([]int, len(jobs))
+	for i := range out {
+		out[i] = i
+	}
+	return out
 }
 
 // groupsOf returns the names of the jobs that ran together, group by group.
@@ -81,17 +140,6 @@ func sameOperations(parts []result.Part) bool {
 		}
 	}
 	return true
-}
-
-// maxSumName is how many bytes the name of a sum may have.
-const maxSumName = 160
-
-// sumName names the sum of jobs. A blank is in no name of a job, so that it is unique.
-func sumName(names []string) string {
-	if name := strings.Join(names, " + "); len(name) <= maxSumName {
-		return name
-	}
-	return fmt.Sprintf("%s + %d more", names[0], len(names)-1)
 }
 
 // limitRows leaves rows to as many parts as a summary has room for.

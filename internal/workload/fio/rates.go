@@ -2,6 +2,8 @@ package fio
 
 import (
 	"cmp"
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -36,38 +38,85 @@ func rateInterval(expected time.Duration) time.Duration {
 }
 
 // logged are the options with which fio notes its rates over time. Its helper thread does it:
-// with log_avg_msec it costs an I/O nothing. All clones share a file.
-func logged(env workload.Env, interval time.Duration) map[string]string {
+// with log_avg_msec it costs an I/O nothing. All clones of a job share a file.
+func logged(interval time.Duration) map[string]string {
 	options := always()
-	name := filepath.Join(env.Scratch, rateLog)
-	options["write_iops_log"], options["write_bw_log"] = name, name
 	options["log_avg_msec"] = strconv.FormatInt(interval.Milliseconds(), 10)
 	options["per_job_logs"], options["log_unix_epoch"] = "0", "1"
 	return options
 }
 
+// logOf is what the names of a job's logs begin with.
+func logOf(jobs []job, i int) string {
+	if len(jobs) == 1 {
+		return rateLog
+	}
+	return rateLog + "-" + strconv.Itoa(i)
+}
+
+// span is when a job was measured.
+type span struct{ from, to time.Time }
+
+// include makes the span longer, if it must be.
+func (s *span) include(other span) {
+	if s.to.IsZero() || !other.to.IsZero() && other.from.Before(s.from) {
+		s.from = other.from
+	}
+	if other.to.After(s.to) {
+		s.to = other.to
+	}
+}
+
 // directions of a log.
 var directions = map[string]string{"0": "read", "1": "write", "2": "trim"}
 
-// readRates reads what fio has noted. What it did after the last interval is not there. Without
-// logs there are no rates: the samples then have none of the workload.
-func readRates(env workload.Env, interval time.Duration) []result.Rate {
+// readRates reads what fio has noted, and when it noted something of each job. What it did after the last interval is not
+// there. Without logs there are no rates: the samples then have none of the workload.
+func readRates(env workload.Env, interval time.Duration, jobs []job) (rates []result.Rate, ran []span) {
 	sums := rateSums{interval: interval, at: map[rateKey]*result.Rate{}}
-	for _, log := range []struct {
-		name  string
-		scale float64
-		add   func(r *result.Rate, n float64)
-	}{
-		{rateLog + "_iops.log", 1, func(r *result.Rate, n float64) { r.Count += n }},
-		{rateLog + "_bw.log", 1024, func(r *result.Rate, n float64) { r.Bytes += n }},
-	} {
-		text, err := tool.ReadBounded(filepath.Join(env.Scratch, log.name), maxRateLog)
-		if err != nil {
-			return nil
+	ran = make([]span, len(jobs))
+	for i := range jobs {
+		for _, log := range []struct {
+			name  string
+			scale float64
+			add   func(r *result.Rate, n float64)
+		}{
+			{"_iops.log", 1, func(r *result.Rate, n float64) { r.Count += n }},
+			{"_bw.log", 1024, func(r *result.Rate, n float64) { r.Bytes += n }},
+		} {
+			text, err := tool.ReadBounded(filepath.Join(env.Scratch, logOf(jobs, i)+log.name), maxRateLog)
+			if len(jobs) > 1 && errors.Is(err, fs.ErrNotExist) {
+				continue // the job was shorter than an interval
+			}
+			if err != nil {
+				return nil, make([]span, len(jobs))
+			}
+			ran[i].include(sums.read(string(text), func(r *result.Rate, perSecond, seconds float64) { log.add(r, perSecond*log.scale*seconds) }))
 		}
-		sums.read(string(text), func(r *result.Rate, perSecond, seconds float64) { log.add(r, perSecond*log.scale*seconds) })
 	}
-	return sums.sorted()
+	return sums.sorted(), withGroups(jobs, ran)
+}
+
+// withGroups gives jobs that were too short to be noted the time of those that ran together with them. A job that ran between others has
+// none.
+func withGroups(jobs []job, ran []span) []span {
+	group, of, all := 0, make([]int, len(jobs)), map[int]span{}
+	for i, j := range jobs {
+		if j.on("stonewall") {
+			group++
+		}
+		of[i] = group
+		s := all[group]
+		s.include(ran[i])
+		all[group] = s
+	}
+	out := slices.Clone(ran)
+	for i := range out {
+		if out[i].to.IsZero() {
+			out[i] = all[of[i]]
+		}
+	}
+	return out
 }
 
 // rateKey is one interval of one operation, of all clones together.
@@ -82,8 +131,8 @@ type rateSums struct {
 }
 
 // read reads lines of milliseconds since 1970, a rate per second, a direction, and more. The
-// clones' lines follow one another: where the time goes back, another clone begins.
-func (s *rateSums) read(text string, add func(r *result.Rate, perSecond, seconds float64)) {
+// clones' lines follow one another: where the time goes back, another clone begins. It returns the time that they cover.
+func (s *rateSums) read(text string, add func(r *result.Rate, perSecond, seconds float64)) (all span) {
 	last := map[string]int64{}
 	step := s.interval.Milliseconds()
 	for line := range strings.Lines(text) {
@@ -102,17 +151,19 @@ func (s *rateSums) read(text string, add func(r *result.Rate, perSecond, seconds
 			length = end - before
 		}
 		last[operation] = end
+		all.include(span{time.UnixMilli(end - length).UTC(), time.UnixMilli(end).UTC()})
 		key := rateKey{operation, (end + step/2) / step}
 		r := s.at[key]
 		if r == nil {
 			if len(s.at) == result.MaxRates {
-				return
+				return all
 			}
 			r = &result.Rate{Operation: operation, End: time.UnixMilli(end).UTC(), Seconds: float64(length) / 1e3}
 			s.at[key] = r
 		}
 		add(r, float64(rate), float64(length)/1e3)
 	}
+	return all
 }
 
 func (s *rateSums) sorted() []result.Rate {

@@ -3,6 +3,7 @@ package fio
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -36,7 +37,8 @@ func TestRatesOfClonesAreAdded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := readRates(env, time.Second); got != nil {
+	one := make([]job, 1)
+	if got, _ := readRates(env, time.Second, one); got != nil {
 		t.Errorf("without logs: %v", got)
 	}
 	put("rate_iops.log", "1001000, 10, 0, 0, 0\n1001000, 5, 1, 0, 0\n1002001, 20, 0, 0, 0\nnonsense\n1, x, 0\n0, 1, 0\n1003000, 1, 7, 0, 0\n"+
@@ -50,7 +52,42 @@ func TestRatesOfClonesAreAdded(t *testing.T) {
 		{Operation: "read", End: at(1002001), Seconds: 1.001, Count: 20*1.001 + 200, Bytes: 3 * 1024 * 1.001},
 		{Operation: "read", End: at(1005000), Seconds: 1, Count: 7},
 	}
-	if diff := cmp.Diff(want, readRates(env, time.Second), cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+	got, ran := readRates(env, time.Second, one)
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
 		t.Error(diff)
+	}
+	if want := (span{at(1000000), at(1005000)}); ran[0] != want {
+		t.Errorf("it ran %v, want %v", ran[0], want)
+	}
+}
+
+// Each of several jobs has its own log, which tells when it ran. A job that was too short for one has none.
+func TestRatesTellWhenEachJobRan(t *testing.T) {
+	env, jobs := workload.Env{Scratch: t.TempDir()}, make([]job, 3)
+	for name, text := range map[string]string{
+		"rate-0_iops.log": "1001000, 10, 0, 0, 0\n1002000, 20, 0, 0, 0\n", "rate-0_bw.log": "1001000, 1, 0, 0, 0\n1002000, 1, 0, 0, 0\n",
+		"rate-2_iops.log": "1003000, 30, 1, 0, 0\n1003000, 5, 1, 0, 0\n", "rate-2_bw.log": "1003000, 3, 1, 0, 0\n",
+	} {
+		if err := os.WriteFile(filepath.Join(env.Scratch, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rates, ran := readRates(env, time.Second, jobs)
+	at := func(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+	if diff := cmp.Diff([]result.Rate{
+		{Operation: "read", End: at(1001000), Seconds: 1, Count: 10, Bytes: 1024},
+		{Operation: "read", End: at(1002000), Seconds: 1, Count: 20, Bytes: 1024},
+		{Operation: "write", End: at(1003000), Seconds: 1, Count: 35, Bytes: 3 * 1024},
+	}, rates); diff != "" {
+		t.Error(diff)
+	}
+	one := span{at(1000000), at(1002000)}
+	if want := []span{one, {at(1000000), at(1003000)}, {at(1002000), at(1003000)}}; !slices.Equal(ran, want) {
+		t.Errorf("they ran %v, want %v: the second together with the others, nobody knows when", ran, want)
+	}
+	jobs[1].options, jobs[2].options = map[string]string{"stonewall": "1"}, map[string]string{"stonewall": "1"}
+	_, ran = readRates(env, time.Second, jobs)
+	if want := []span{one, {}, {at(1002000), at(1003000)}}; !slices.Equal(ran, want) {
+		t.Errorf("they ran %v, want %v: one after the other", ran, want)
 	}
 }

@@ -1,0 +1,105 @@
+package verdict
+
+import (
+	"testing"
+	"time"
+
+	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/samples"
+)
+
+// tenth is what happened in a tenth of a second: how much of 10 MiB the job moved, what others read meanwhile, and for how long a
+// CPU quota stopped the job.
+type tenth struct{ own, foreign, stopped float64 }
+
+// oneAfterOther are the facts of two jobs with direct I/O: job-0 reads for 20 s, and then job-1 writes for 20 s.
+func oneAfterOther(job1 func(tenths int, t *tenth)) Facts {
+	const each, usual = 200, 10 << 20
+	f := jobsOf(jobOfWorld{operation: "read", bytes: each * usual, direct: true}, jobOfWorld{operation: "write", bytes: each * usual, direct: true})
+	m := &f.Measurement
+	f.Samples = &samples.Table{}
+	begin, moved := time.Unix(1000, 0), [2]float64{}
+	for i := range 2 * each {
+		at, op, now := begin.Add(time.Duration(i+1)*100*time.Millisecond), "read", tenth{own: 1}
+		if i >= each {
+			op = "write"
+			job1(i-each, &now)
+		}
+		read, written := now.foreign, usual*now.own
+		if op == "read" {
+			read, written = read+written, 0
+		}
+		machine, disk, own := f.Samples.Add(at, samples.Machine, ""), f.Samples.Add(at, samples.Disk, "sda"), f.Samples.Add(at, samples.Workload, op)
+		for _, row := range []int{machine, disk, own} {
+			f.Samples.Set(row, samples.Seconds, 0.1)
+		}
+		f.Samples.Set(machine, samples.CgroupThrottledSeconds, now.stopped)
+		for c, v := range map[samples.Column]float64{samples.ReadBytes: read, samples.WriteBytes: written, samples.ReadCount: read / 65536, samples.WriteCount: written / 65536, samples.FlushCount: 0, samples.QueueDepth: 4} {
+			f.Samples.Set(disk, c, v)
+		}
+		f.Samples.Set(own, samples.Bytes, usual*now.own)
+		f.Samples.Set(own, samples.Count, 160*now.own)
+		moved = [2]float64{moved[0] + read, moved[1] + written}
+	}
+	m.Metrics.Set("device.seconds", result.Seconds, 40)
+	m.Metrics.Set("read.bandwidth", result.BytesPerSecond, each*usual/40)
+	m.Metrics.Set("write.bandwidth", result.BytesPerSecond, each*usual/40)
+	m.Metrics.Set("device.read.bytes", result.Bytes, moved[0])
+	m.Metrics.Set("device.write.bytes", result.Bytes, moved[1])
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		p.StartedAt = begin.Add(time.Duration(i) * 20 * time.Second)
+		p.EndedAt = p.StartedAt.Add(20 * time.Second)
+		p.Metrics.Set(p.Operations[0]+".bandwidth", result.BytesPerSecond, 10*usual)
+	}
+	return f
+}
+
+// What happens in the time of one job is said of that job, however little of the trial that is.
+func TestAJobThatRanAloneIsJudgedByItsTime(t *testing.T) {
+	quiet := func(int, *tenth) {}
+	neighbour := func(i int, t *tenth) {
+		if i >= 100 && i < 130 {
+			t.foreign = 3.5 * (1 << 20)
+		}
+	}
+	for name, c := range map[string]struct {
+		f       Facts
+		verdict string
+		want    result.Effect
+	}{
+		"nothing happens":     {oneAfterOther(quiet), NotSteady, ""},
+		"a limit":             {changed(oneAfterOther(quiet), func(f *Facts) { f.set("limit.write.bytes", 105.0*(1<<20)) }), Throttled, result.Qualifies},
+		"a limit beyond it":   {changed(oneAfterOther(quiet), func(f *Facts) { f.set("limit.write.bytes", 150.0*(1<<20)) }), Throttled, ""},
+		"a neighbour":         {oneAfterOther(neighbour), NoisyNeighbour, result.Qualifies},
+		"a CPU quota":         {oneAfterOther(func(_ int, t *tenth) { t.stopped = 0.03 }), CPUThrottled, result.Invalidates},
+		"half as fast":        {oneAfterOther(func(i int, t *tenth) { t.own = []float64{1, 0.5}[i/100] }), NotSteady, result.Qualifies},
+		"it stands still":     {oneAfterOther(func(i int, t *tenth) { t.own = []float64{1, 0}[min(1, i/150)] }), NotSteady, result.Qualifies},
+		"what a job had left": {changed(oneAfterOther(neighbour), func(f *Facts) { f.Measurement.Parts[0] = toMemory(f.Measurement.Parts[0]) }), NoisyNeighbour, ""},
+		"when is not known":   {changed(oneAfterOther(neighbour), func(f *Facts) { f.Measurement.Parts[1].EndedAt = time.Time{} }), NoisyNeighbour, ""},
+		"both at once": {changed(oneAfterOther(neighbour), func(f *Facts) {
+			f.Measurement.Parts[0].EndedAt = f.Measurement.Parts[1].EndedAt
+		}), NoisyNeighbour, ""},
+		"no samples": {changed(oneAfterOther(neighbour), func(f *Facts) { f.Samples = nil }), NoisyNeighbour, ""},
+	} {
+		verdicts := Judge(c.f)
+		if got := effectOn(verdicts, c.verdict, "job-1"); got != c.want {
+			t.Errorf("%s: the effect of %s is %q, want %q: %+v", name, c.verdict, got, c.want, verdicts)
+		}
+		if got := effectOn(verdicts, c.verdict, "job-0"); got != "" {
+			t.Errorf("%s: %s is also on the job before: %+v", name, c.verdict, verdicts)
+		}
+	}
+}
+
+func changed(f Facts, change func(*Facts)) Facts {
+	change(&f)
+	return f
+}
+
+// toMemory makes a part one that writes to memory.
+func toMemory(p result.Part) result.Part {
+	p.Direct, p.Operations = result.Buffered, []string{"write"}
+	p.Metrics.Set("write.bytes", result.Bytes, p.Metrics["read.bytes"].Value)
+	return p
+}
