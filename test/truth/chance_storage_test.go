@@ -83,7 +83,7 @@ func (s *storage) make(t *testing.T) (target, device string) {
 	case "zram":
 		device = zram(t)
 	default:
-		device = devicetest.Attach(t, image(t, memory(t), 256<<20))
+		device = devicetest.Attach(t, image(t, memory(t), 512<<20))
 	}
 	if s.block() {
 		return device, device

@@ -75,6 +75,13 @@ func diagnose(env workload.Env, jobs []job, e ending) error {
 		f.Class, f.Field = reason.EngineRefused, optionField(env, "rw")
 		f.Message = "the kernel trims no block that is in memory and not written yet, and fio writes through memory with rw=trimwrite, whatever direct says: " + e.said()
 		f.Remedy = "set end_fsync=1, and loops in place of runtime and time_based, so that fio syncs before it trims the same blocks again"
+	case e.signal() == syscall.SIGBUS && slices.ContainsFunc(jobs, func(j job) bool { return j.engine() == "mmap" }):
+		f.Class, f.Field = reason.NoSpace, env.SizeField()
+		f.Message = "the kernel ended fio, as a page of a mapped file has no room on the target, or cannot be read: " + e.said()
+		f.Remedy = "make the target larger or lower the workload's size (a file system that copies on write needs room for both), or use another ioengine than mmap, which would be told"
+	case e.signal() != 0:
+		f.Message = fmt.Sprintf("fio was ended by the signal %q: %s", e.signal(), e.said())
+		f.Remedy = "see the kernel's log of the node: out of memory, or a fault of fio with these options"
 	case !e.reported:
 		f.Class, f.Field = reason.InvalidJobFile, optionField(env, "")
 		f.Message, f.Remedy = "fio does not accept the job: "+e.said(), "change the option that fio names"
@@ -86,6 +93,16 @@ func diagnose(env workload.Env, jobs []job, e ending) error {
 		f.Message = fmt.Sprintf("fio failed: %v: %s", e.exit, e.said())
 	}
 	return f
+}
+
+// signal that ended fio; 0: it ended by itself.
+func (e ending) signal() syscall.Signal {
+	if exit, ok := errors.AsType[*exec.ExitError](e.exit); ok {
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			return status.Signal()
+		}
+	}
+	return 0
 }
 
 var (

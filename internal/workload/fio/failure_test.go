@@ -2,6 +2,7 @@ package fio
 
 import (
 	"encoding/json"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -43,5 +44,28 @@ func TestWhatFioFailsAtHasARemedy(t *testing.T) {
 				t.Errorf("got %+v", f)
 			}
 		})
+	}
+}
+
+// A fio that the kernel has ended says nothing itself, and it was no option that it did not accept.
+func TestASignalThatEndsFioIsNamed(t *testing.T) {
+	for name, c := range map[string]struct {
+		signal, engine  string
+		class           trial.Class
+		message, remedy string
+	}{
+		"a mapped file without room": {"BUS", "mmap", reason.NoSpace, "a mapped file has no room", "make the target larger"},
+		"a bad access":               {"BUS", "psync", reason.WorkloadFailed, `the signal "bus error"`, "the kernel's log"},
+		"out of memory":              {"KILL", "mmap", reason.WorkloadFailed, `the signal "killed"`, "out of memory"},
+	} {
+		jobs, err := resolve(parameters("ioengine="+c.engine, "rw=randwrite"), trial.Filesystem, "w")
+		if err != nil {
+			t.Fatal(err)
+		}
+		exit := exec.CommandContext(t.Context(), "sh", "-c", "kill -"+c.signal+" $$").Run()
+		f := failure(t, diagnose(workload.Env{Workload: trial.Workload{Name: "w", Engine: "fio"}}, jobs, ending{exit: exit}))
+		if f.Class != c.class || !strings.Contains(f.Message, c.message) || !strings.Contains(f.Remedy, c.remedy) {
+			t.Errorf("%s: %+v", name, f)
+		}
 	}
 }
