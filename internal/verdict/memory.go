@@ -122,6 +122,11 @@ func fromMemory(f *Facts) []result.Verdict {
 	return out
 }
 
+const (
+	howToReadAll  = "Mount without compression, or use direct=1 and data that does not compress."
+	howToWriteAll = "Mount without compression, or write data that does not compress."
+)
+
 const howToReadDisks = "Use direct=1, or read at least twice as much as the memory holds; on ZFS, limit the ARC or set primarycache=metadata."
 
 // howToSync says it in the terms of the workload: fio has an input.
@@ -220,19 +225,22 @@ var repeating = []string{"zero_buffers", "buffer_compress_percentage", "buffer_p
 
 // dataReduced: the storage kept less than was written, or could.
 func dataReduced(f *Facts) []result.Verdict {
+	if f.row != nil && f.reduces() {
+		return f.row.dataReduced(f)
+	}
 	var out []result.Verdict
 	if f.reduces() {
 		if share, proof, ok := f.readShare(); ok {
 			if e, bad := effect(share); bad {
 				out = append(out, f.reading().each(result.Verdict{
-					Name: DataReduced, Effect: e, Evidence: proof, Settle: "Mount without compression, or use direct=1 and data that does not compress.",
+					Name: DataReduced, Effect: e, Evidence: proof, Settle: howToReadAll,
 					Sentence: fmt.Sprintf("The disks read %s less than the workload: the file system compresses, or the data came from memory.", percent(share)),
 				})...)
 			}
 		}
 		if share, never, proof, ok := f.writeShare(); ok {
 			v := result.Verdict{
-				Name: DataReduced, Evidence: proof, Settle: "Mount without compression, or write data that does not compress.",
+				Name: DataReduced, Evidence: proof, Settle: howToWriteAll,
 				Sentence: fmt.Sprintf("%s of what was written never reached the disks: the file system compresses.", percent(never)),
 			}
 			switch {

@@ -196,6 +196,9 @@ func (r *row) part(share float64, direction string, sure func(*Facts) bool) part
 	}
 }
 
+// nobody is sure that its data went to the disks.
+func nobody(*Facts) bool { return false }
+
 // fromMemory of a row.
 func (r *row) fromMemory(f *Facts) []result.Verdict {
 	var out []result.Verdict
@@ -210,9 +213,26 @@ func (r *row) fromMemory(f *Facts) []result.Verdict {
 	return out
 }
 
+// dataReduced of a row, of a file system that compresses. No job can be sure: what is compressed is read through memory.
+func (r *row) dataReduced(f *Facts) []result.Verdict {
+	var out []result.Verdict
+	if share, proof, ok := r.whole.readShare(); ok {
+		v := result.Verdict{Name: DataReduced, Settle: howToReadAll, Evidence: proof}
+		out = append(out, r.part(share, "read", nobody).verdicts(v, f.reading(), "came", "from memory, or from fewer bytes on the disks, as the file system compresses")...)
+	}
+	if share, never, proof, ok := r.whole.writeShare(); ok {
+		v := result.Verdict{Name: DataReduced, Settle: howToWriteAll, Evidence: proof}
+		if share-never > 0.1 {
+			v.Name = FromMemory
+		}
+		out = append(out, r.part(share, "write", nobody).verdicts(v, f.writing(), "were", "still in memory when the clock stopped, or compressed")...)
+	}
+	return out
+}
+
 // cachedBelow of a row, of which no job can be sure.
 func (r *row) cachedBelow(d direction, share float64, proof result.Metrics, settle, loop string) []result.Verdict {
-	p := r.part(share, d.name, func(*Facts) bool { return false })
+	p := r.part(share, d.name, nobody)
 	verb, what := "came", "from the file of "+loop+" in memory, not from the disks below it"
 	if d.name == "write" {
 		verb, what = "were", "still in memory for the file of "+loop+", not on the disks below it"

@@ -199,6 +199,21 @@ func TestAJobThatALowerCacheServedIsSaid(t *testing.T) {
 	}
 }
 
+// Where a file system compresses, nobody knows which job's data that was.
+func TestJobsOnAFileSystemThatCompressesShareWhatIsMissing(t *testing.T) {
+	for _, operation := range []string{"read", "write"} {
+		f := jobsOf(jobOfWorld{operation: operation, bytes: 1 << 30, memory: 0.6}, jobOfWorld{operation: operation, bytes: 1 << 30, memory: 0.6, direct: true, synced: true})
+		f.Target.FilesystemType, f.Target.Layers[0].Type, f.Target.Layers[0].Options = "btrfs", "btrfs", "compress=zstd"
+		f.set("device.drain.bytes", 0.0)
+		v := Judge(f)
+		for _, row := range []string{"job-0", "job-1"} {
+			if got := effectOn(v, DataReduced, row); got != result.Qualifies {
+				t.Errorf("%s of %s: %q: %+v", operation, row, got, v)
+			}
+		}
+	}
+}
+
 // The sum of jobs is a row of its own, and what is said of it names only what its jobs are.
 func TestASumIsWorthWhatItsJobsAre(t *testing.T) {
 	f := jobsOf(

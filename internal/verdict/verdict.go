@@ -138,7 +138,7 @@ func questions(checks []check, byRow bool) []question {
 // chain holds the checks in the order in which their verdicts are reported. A check that names
 // a cause comes before the one that sees only its effect.
 var chain = slices.Concat(
-	ofTrials(memoryBacked), ofRows(cachedBelow), ofTrials(thinReads, thinTrims, dataReduced), ofRows(repeats, fromMemory), ofTrials(unsynced, drained),
+	ofTrials(memoryBacked), ofRows(cachedBelow), ofTrials(thinReads, thinTrims), ofRows(dataReduced, repeats, fromMemory), ofTrials(unsynced, drained),
 	ofRows(directIOFallback, impossible), ofTrials(heads), ofRows(aboveLink), ofTrials(leftInMemory, readBack), ofRows(onlyStarts), ofTrials(unsafe,
 		toolErrors, overloaded, ladder, limitChanged, throttled, cpuThrottled, cpuBound, queueHidesLatency), ofRows(depthIgnored, blockSizeLimited, smallBlocks),
 	ofTrials(backgroundIO, foreignRequests, noisyNeighbour, flushesOfOthers, comesAndGoes, betweenTrials, notSteady, neverSteady, tooSmall), ofRows(workingSet),

@@ -174,6 +174,11 @@ func follows(s *storage, j *job, d *disturbance, other *job) *truth {
 	c.follow(s, j, d, other)
 	if other != nil {
 		c.may = append(c.may, "CPUBound", "QueueHidesLatency")
+		if j.ramps() || other.ramps() { // while the other is measured
+			c.may = append(c.may, "NoDeviceEvidence")
+			delete(c.must, "FromMemory")
+			delete(c.must, "CachedBelow")
+		}
 	}
 	return c
 }
@@ -200,7 +205,7 @@ func (c *truth) follow(s *storage, j *job, d *disturbance, other *job) {
 	}
 	if through && reads {
 		c.may = append(c.may, "FromMemory")
-		if j.again && d.what == "" {
+		if j.again && d.what == "" && !s.compresses() { // of which it is said as DataReduced
 			c.lie("FromMemory", "read")
 		}
 	}

@@ -93,6 +93,8 @@ func (j *job) String() string {
 
 func (j *job) writes() bool { return j.engine == "" || j.rw != "randread" && j.rw != "read" }
 
+func (j *job) ramps() bool { return strings.HasPrefix(j.more, "ramp_time") }
+
 func (j *job) reads() bool { return j.rw == "randread" || j.rw == "read" || j.rw == "randrw" }
 
 func (j *job) mixed() bool { return j.rw == "randrw" }

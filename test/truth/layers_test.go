@@ -157,7 +157,7 @@ func zram(t *testing.T) string {
 	}
 	number := devicetest.Run(t, "cat", control+"/hot_add")
 	undo(t, "sh", "-c", `echo "$1" > "$2"`, "sh", number, control+"/hot_remove")
-	write(t, "/sys/block/zram"+number+"/disksize", "268435456")
+	write(t, "/sys/block/zram"+number+"/disksize", "536870912")
 	return "/dev/zram" + number
 }
 
