@@ -19,8 +19,12 @@ start_time() {
 recorded_pid() {
   local pid ticks boot
   read -r pid ticks boot 2>/dev/null <"$RUN/processes/$1" || return 1
-  [ "$boot" = "$(boot_id)" ] && [ "$(start_time "$pid")" = "$ticks" ] && is_ours "$pid" && echo "$pid"
+  [ "$boot" = "$(boot_id)" ] && [ "$(start_time "$pid")" = "$ticks" ] && { is_ours "$pid" || becomes_another "$pid"; } && echo "$pid"
 }
+
+# becomes_another PID: it is just becoming another program, and has no arguments for as long as the disk takes to
+# read that one.
+becomes_another() { [ -d "/proc/$1" ] && [ -z "$(tr -d '\0' <"/proc/$1/cmdline" 2>/dev/null | head -c 1)" ]; }
 
 alive() { recorded_pid "$1" >/dev/null; }
 
