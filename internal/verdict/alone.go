@@ -29,7 +29,11 @@ const (
 )
 
 // ran is when a job was measured; zero: that is not known.
-type ran struct{ from, to time.Time }
+type ran struct {
+	from, to time.Time
+	// order among the parts.
+	order int
+}
 
 func (r ran) known() bool { return r.to.After(r.from) }
 
@@ -135,6 +139,55 @@ func (f *Facts) countSamples() bool {
 
 // leaves reports whether what the job wrote may still be on its way to the disks when it has ended.
 func (f *Facts) leaves() bool { return len(f.writing().operations) > 0 && !f.direct() && !f.syncs() }
+
+// leftAtItsEnd is which share of what a job wrote no disk had when the job ended, if others ran on: in their time, the
+// kernel may have written all of it. 0: it left nothing, or that is not known.
+func (r *row) leftAtItsEnd(f *Facts) float64 {
+	w, own, rate, text := r.whole, f.value("write.bytes"), f.value("write.bandwidth"), f.Measurement.Input
+	layers := w.Target.Layers
+	if len(r.jobs) != 1 || !r.jobs[0].leaves() || own < enough || rate <= 0 || w.Samples == nil || len(w.Samples.Select(samples.Machine, "")) == 0 || len(layers) > 0 && layers[0].HasOption("sync") || ramp.MatchString(text) || startDelay.MatchString(text) {
+		return 0
+	}
+	j := r.jobs[0]
+	end, last := j.ran.from.Add(time.Duration(own/rate*1e9)), time.Time{}
+	if !j.ran.known() {
+		end = time.Time{}
+	}
+	for _, o := range r.others {
+		if !o.ran.known() {
+			continue
+		}
+		if !j.ran.known() && o.ran.order > j.ran.order && (end.IsZero() || o.ran.from.Before(end)) {
+			end = o.ran.from // it was too short to be noted, and had ended when the next one began
+		}
+		if o.ran.to.After(last) {
+			last = o.ran.to
+		}
+	}
+	if end.IsZero() || last.Sub(end) < time.Second {
+		return 0
+	}
+	until := func(scope samples.Scope, name string, c samples.Column) (sum float64) {
+		for _, row := range w.Samples.Select(scope, name) {
+			if middle := w.Samples.At[row].Add(-time.Duration(w.Samples.Values[samples.Seconds][row] * 5e8)); !middle.After(end) {
+				sum += w.Samples.Values[c][row]
+			}
+		}
+		return sum
+	}
+	interval := w.Samples.Values[samples.Seconds][w.Samples.Select(samples.Machine, "")[0]]
+	disks, others := 0.0, until(samples.Workload, "write", samples.Bytes)
+	for _, name := range w.Target.Counted() {
+		disks += until(samples.Disk, name, samples.WriteBytes)
+	}
+	if own/rate > 0.9*interval { // so that its own bytes are among them
+		others = max(0, others-own)
+	}
+	if left := max(0, disks/w.copies()-others); left < own { // false, if a sample lacks it
+		return 1 - left/own
+	}
+	return 0
+}
 
 // onTime asks the checks over time of each row that ran alone. After a job that left data in memory, nobody can tell
 // its writes from those of others.

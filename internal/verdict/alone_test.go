@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -102,4 +103,65 @@ func toMemory(p result.Part) result.Part {
 	p.Direct, p.Operations = result.Buffered, []string{"write"}
 	p.Metrics.Set("write.bytes", result.Bytes, p.Metrics["read.bytes"].Value)
 	return p
+}
+
+// leftFor are the facts of a job that writes 64 MiB to memory in 30 ms, and one that goes on for a minute, at once or after it. The
+// kernel writes what the first one left in a second of that time.
+func leftFor(second int, other string, atOnce bool) Facts {
+	const own, each = 64 << 20, 50 << 20
+	f := jobsOf(jobOfWorld{operation: "write", bytes: own}, jobOfWorld{operation: other, bytes: 60 * each, direct: true})
+	f.Samples = &samples.Table{}
+	begin := time.Unix(1000, 0)
+	for i := range 60 {
+		at := begin.Add(time.Duration(i+1) * time.Second)
+		machine, disk, row := f.Samples.Add(at, samples.Machine, ""), f.Samples.Add(at, samples.Disk, "sda"), f.Samples.Add(at, samples.Workload, other)
+		moved := map[string]float64{other: each}
+		if i == second {
+			moved["write"] += own
+		}
+		for _, r := range []int{machine, disk, row} {
+			f.Samples.Set(r, samples.Seconds, 1)
+		}
+		f.Samples.Set(disk, samples.ReadBytes, moved["read"])
+		f.Samples.Set(disk, samples.WriteBytes, moved["write"])
+		f.Samples.Set(row, samples.Bytes, each)
+		f.Samples.Set(row, samples.Count, each/4096)
+	}
+	parts := f.Measurement.Parts
+	parts[0].Metrics.Set("write.bandwidth", result.BytesPerSecond, own/0.03)
+	parts[1].StartedAt, parts[1].EndedAt = begin.Add(100*time.Millisecond), begin.Add(60*time.Second)
+	if atOnce {
+		parts[0].StartedAt, parts[0].EndedAt = parts[1].StartedAt, parts[1].EndedAt
+	}
+	return f
+}
+
+// What a job left in memory is not on the disk because the kernel wrote it while another job ran.
+func TestWhatAJobLeftIsSaidAlsoIfTheKernelWroteItLater(t *testing.T) {
+	for name, c := range map[string]struct {
+		f    Facts
+		want result.Effect
+	}{
+		"before one that reads":      {leftFor(31, "read", false), result.Invalidates},
+		"before one that writes":     {leftFor(31, "write", false), result.Invalidates},
+		"beside one that reads":      {leftFor(31, "read", true), result.Invalidates},
+		"beside one that writes":     {leftFor(31, "write", true), result.Invalidates},
+		"a disk that had it in time": {changed(leftFor(0, "read", false), func(f *Facts) { f.Measurement.Parts[1].StartedAt = f.Measurement.Parts[1].StartedAt.Add(time.Second) }), ""},
+		"it syncs what it writes": {changed(leftFor(31, "read", false), func(f *Facts) {
+			f.Measurement.Input = strings.Replace(f.Measurement.Input, "[job-0]\n", "[job-0]\nend_fsync=1\n", 1)
+		}), ""},
+		"a file system mounted to sync": {changed(leftFor(31, "read", false), func(f *Facts) { f.Target.Layers[0].Options = "rw,sync" }), ""},
+		"without samples":               {changed(leftFor(31, "read", false), func(f *Facts) { f.Samples = nil }), ""},
+		"with a ramp before what counts": {changed(leftFor(31, "read", false), func(f *Facts) {
+			f.Measurement.Input = strings.Replace(f.Measurement.Input, "[job-0]\n", "[job-0]\nstartdelay=2\n", 1)
+		}), ""},
+	} {
+		v := Judge(c.f)
+		if got := effectOn(v, FromMemory, "job-0"); got != c.want {
+			t.Errorf("%s: %q, want %q: %+v", name, got, c.want, v)
+		}
+		if got := effectOn(v, FromMemory, "job-1"); got != "" {
+			t.Errorf("%s: the other one is accused: %+v", name, v)
+		}
+	}
 }

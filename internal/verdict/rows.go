@@ -30,9 +30,10 @@ func (f *Facts) rows() []*Facts {
 		return nil
 	}
 	jobs := map[string]*Facts{}
-	for _, p := range f.Measurement.Parts {
+	for i, p := range f.Measurement.Parts {
 		if text, ok := texts[p.Name]; ok {
 			jobs[p.Name] = f.ofPart(p, text)
+			jobs[p.Name].ran.order = i
 		}
 	}
 	if len(jobs) < len(texts) {
@@ -93,7 +94,7 @@ func (f *Facts) ofPart(p result.Part, text string) *Facts {
 		}
 		m.DirectIO = &result.DirectIO{Requested: p.Direct != result.Buffered, Effective: p.Direct, Evidence: evidence}
 	}
-	of.Samples, of.Earlier, of.whole, of.ran = nil, nil, nil, ran{p.StartedAt, p.EndedAt}
+	of.Samples, of.Earlier, of.whole, of.ran = nil, nil, nil, ran{from: p.StartedAt, to: p.EndedAt}
 	return &of
 }
 
@@ -196,6 +197,11 @@ func (r *row) part(share float64, direction string, sure func(*Facts) bool) part
 	}
 }
 
+// with is at least that share.
+func (p parted) with(share float64) parted {
+	return parted{max(p.least, share), max(p.usual, share), max(p.most, share)}
+}
+
 // nobody is sure that its data went to the disks.
 func nobody(*Facts) bool { return false }
 
@@ -207,7 +213,7 @@ func (r *row) fromMemory(f *Facts) []result.Verdict {
 		out = append(out, p.verdicts(result.Verdict{Name: FromMemory, Settle: howToReadDisks, Evidence: proof}, f.reading(), "came", "from memory, not from the disks")...)
 	}
 	if share, _, proof, ok := r.whole.writeShare(); ok {
-		p := r.part(share, "write", func(j *Facts) bool { return j.direct() || j.syncs() })
+		p := r.part(share, "write", func(j *Facts) bool { return j.direct() || j.syncs() }).with(r.leftAtItsEnd(f))
 		out = append(out, p.verdicts(result.Verdict{Name: FromMemory, Settle: f.howToSync(), Evidence: proof}, f.writing(), "were", "still in memory when the clock stopped")...)
 	}
 	return out

@@ -2,7 +2,10 @@
 
 package truth
 
-import "testing"
+import (
+	"os/exec"
+	"testing"
+)
 
 // mixed are lies of one job of several, which is a small part of what all of them do.
 var mixed = []kind{
@@ -15,6 +18,11 @@ var mixed = []kind{
 		name: "a job in memory beside one on the disk", verdict: "FromMemory", operation: "write", invalid: true,
 		lie:  other(`rw=write\nbs=1m\nsize=8m\n`),
 		twin: other(`rw=write\nbs=1m\nsize=8m\nend_fsync=1\n`),
+	},
+	{
+		name: "a job in memory that is written while another one runs", verdict: "FromMemory", operation: "write", invalid: true,
+		lie:  writtenLater(``),
+		twin: writtenLater(`end_fsync=1\n`),
 	},
 	{
 		name: "a job on a small file beside one on a large one", verdict: "WorkingSetTooSmall", operation: "write",
@@ -31,6 +39,17 @@ var mixed = []kind{
 		lie:  limitedAfter(100),
 		twin: limitedAfter(1 << 30),
 	},
+}
+
+// writtenLater is a world of a job that writes to memory, and one that then reads: in its time, somebody syncs the file system.
+func writtenLater(more string) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		dev := disk(t)
+		w := world{target: ext4(t, dev), job: "j", workload: fio(`rw=write\nbs=1m\nsize=64m\n` + more + `\n[other]\nstonewall=1\nrw=randread\nbs=16k\nsize=64m\ndirect=1\nruntime=5\n`)}
+		w.meanwhile = inTheMiddle(t, dev, readsField, func() error { return exec.CommandContext(t.Context(), "sync", "-f", w.target).Run() })
+		return w
+	}
 }
 
 // limitedAfter is a world of a job that reads for six seconds, and one that then writes for two, so many times a second.
