@@ -140,18 +140,16 @@ func (f *Facts) countSamples() bool {
 // leaves reports whether what the job wrote may still be on its way to the disks when it has ended.
 func (f *Facts) leaves() bool { return len(f.writing().operations) > 0 && !f.direct() && !f.syncs() }
 
-// leftAtItsEnd is which share of what a job wrote no disk had when the job ended, if others ran on: in their time, the
-// kernel may have written all of it. 0: it left nothing, or that is not known.
-func (r *row) leftAtItsEnd(f *Facts) float64 {
-	w, own, rate, text := r.whole, f.value("write.bytes"), f.value("write.bandwidth"), f.Measurement.Input
-	layers := w.Target.Layers
-	if len(r.jobs) != 1 || !r.jobs[0].leaves() || own < enough || rate <= 0 || w.Samples == nil || len(w.Samples.Select(samples.Machine, "")) == 0 || len(layers) > 0 && layers[0].HasOption("sync") || ramp.MatchString(text) || startDelay.MatchString(text) {
-		return 0
+// endBeforeOthers is when the row's job ended, if others ran on for a second or more. False: they did not, or that is not known.
+func (r *row) endBeforeOthers(f *Facts) (time.Time, bool) {
+	rate, text := f.value("write.bandwidth"), f.Measurement.Input
+	if len(r.jobs) != 1 || rate <= 0 || ramp.MatchString(text) || startDelay.MatchString(text) {
+		return time.Time{}, false
 	}
 	j := r.jobs[0]
-	end, last := j.ran.from.Add(time.Duration(own/rate*1e9)), time.Time{}
-	if !j.ran.known() {
-		end = time.Time{}
+	var end, last time.Time
+	if j.ran.known() {
+		end = j.ran.from.Add(time.Duration(f.value("write.bytes") / rate * 1e9))
 	}
 	for _, o := range r.others {
 		if !o.ran.known() {
@@ -164,23 +162,36 @@ func (r *row) leftAtItsEnd(f *Facts) float64 {
 			last = o.ran.to
 		}
 	}
-	if end.IsZero() || last.Sub(end) < time.Second {
+	return end, !end.IsZero() && last.Sub(end) >= time.Second
+}
+
+// leftAtItsEnd is which share of what a job wrote no disk had when the job ended, if others ran on: in their time, the
+// kernel may have written all of it. 0: it left nothing, or that is not known.
+func (r *row) leftAtItsEnd(f *Facts) float64 {
+	w, own := r.whole, f.writing().bytes
+	end, ok := r.endBeforeOthers(f)
+	layers := w.Target.Layers
+	if !ok || !r.jobs[0].leaves() || own < enough || w.Samples == nil || len(layers) > 0 && layers[0].HasOption("sync") {
 		return 0
 	}
+	interval := 0.0
 	until := func(scope samples.Scope, name string, c samples.Column) (sum float64) {
 		for _, row := range w.Samples.Select(scope, name) {
-			if middle := w.Samples.At[row].Add(-time.Duration(w.Samples.Values[samples.Seconds][row] * 5e8)); !middle.After(end) {
+			interval = w.Samples.Values[samples.Seconds][row]
+			if middle := w.Samples.At[row].Add(-time.Duration(interval * 5e8)); !middle.After(end) {
 				sum += w.Samples.Values[c][row]
 			}
 		}
 		return sum
 	}
-	interval := w.Samples.Values[samples.Seconds][w.Samples.Select(samples.Machine, "")[0]]
-	disks, others := 0.0, until(samples.Workload, "write", samples.Bytes)
+	others, disks := until(samples.Workload, "write", samples.Bytes), 0.0
 	for _, name := range w.Target.Counted() {
 		disks += until(samples.Disk, name, samples.WriteBytes)
 	}
-	if own/rate > 0.9*interval { // so that its own bytes are among them
+	if interval == 0 {
+		return 0
+	}
+	if own/f.value("write.bandwidth") > 0.9*interval { // so that its own bytes are among them
 		others = max(0, others-own)
 	}
 	if left := max(0, disks/w.copies()-others); left < own { // false, if a sample lacks it
