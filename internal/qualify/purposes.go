@@ -115,6 +115,7 @@ rw=write
 bs=32k
 size=128MiB
 rate=4MiB
+end_fsync=1
 time_based=1
 runtime=5
 

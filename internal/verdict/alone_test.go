@@ -93,6 +93,23 @@ func TestAJobThatRanAloneIsJudgedByItsTime(t *testing.T) {
 	}
 }
 
+// Where a fast job follows a slow one, samples of the disk and of the jobs are of different moments, which is no neighbour: rows that
+// ran alone are looked at, and not the trial.
+func TestJobsThatTakeTurnsAreNoNeighbours(t *testing.T) {
+	f := oneAfterOther(func(i int, now *tenth) {
+		if i < 60 {
+			now.foreign = 5 << 20
+		}
+	})
+	if v := comesAndGoes(&f); v != nil {
+		t.Errorf("the trial is judged: %+v", v)
+	}
+	f.Measurement.Input = strings.ReplaceAll(f.Measurement.Input, "stonewall=1\n", "")
+	if v := comesAndGoes(&f); v == nil {
+		t.Error("of jobs that run at once, nothing is said")
+	}
+}
+
 func changed(f Facts, change func(*Facts)) Facts {
 	change(&f)
 	return f

@@ -59,8 +59,8 @@ func passes(l result.Layer, layers []result.Layer) bool {
 // comesAndGoes: somebody else used the disks in a part of the trial, which is a small share of the
 // whole. It is told from what the disks and the workload did in the same second.
 func comesAndGoes(f *Facts) []result.Verdict {
-	if f.Samples == nil || !f.counted() || !f.direct() || f.reduces() || !f.plainFilesystem() || !f.plainPath() {
-		return nil
+	if f.Samples == nil || !f.counted() || !f.direct() || f.reduces() || !f.plainFilesystem() || !f.plainPath() || f.row == nil && inTurns.MatchString(f.Measurement.Input) {
+		return nil // jobs that take turns are judged one by one, as rates jump where one follows another
 	}
 	var all, bad, first, last, most float64
 	for _, w := range f.windows() {
