@@ -165,6 +165,10 @@ func (f *Facts) add(to []result.Verdict, v result.Verdict) []result.Verdict {
 // parted is which share of what a row moved memory had: at least, as is to be expected, and at most.
 type parted struct{ least, usual, most float64 }
 
+// uncertain is which share of all that was moved may be missing because counters are read one after the other. Of a small
+// job, that would be much.
+const uncertain = 0.01
+
 // part says how much of the share of memory of the whole is the row's. Jobs that are sure to have gone to the disks have no
 // part in it, as long as the others explain it.
 func (r *row) part(share float64, direction string, sure func(*Facts) bool) parted {
@@ -190,11 +194,15 @@ func (r *row) part(share float64, direction string, sure func(*Facts) bool) part
 	case open == 0:
 		return parted{}
 	}
-	return parted{
+	p := parted{
 		least: min(open, max(0, memory-othersOpen)) / own,
 		usual: min(1, memory/(open+othersOpen)) * open / own,
 		most:  min(open, memory) / own,
 	}
+	if othersOpen > 0 {
+		p.most = max(p.least, min(open, memory-uncertain*all)/own)
+	}
+	return p
 }
 
 // with is at least that share.
