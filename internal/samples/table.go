@@ -170,6 +170,16 @@ func (t *Table) Select(scope Scope, name string) []int {
 	return rows
 }
 
+// Sum adds up a column over the rows of a scope and name that are included; nil: all are. It is not a number if one of them lacks it.
+func (t *Table) Sum(scope Scope, name string, c Column, included func(row int) bool) (sum float64) {
+	for _, row := range t.Select(scope, name) {
+		if included == nil || included(row) {
+			sum += t.Values[c][row]
+		}
+	}
+	return sum
+}
+
 // Names returns the names that rows of a scope have, each once, in the order of their first rows.
 func (t *Table) Names(scope Scope) []string {
 	var names []string

@@ -46,6 +46,13 @@ func TestATableIsSelectedFrom(t *testing.T) {
 	if got := table.Names(Disk); !slices.Equal(got, []string{"sdb", "sda"}) {
 		t.Errorf("names %v", got)
 	}
+	late := func(row int) bool { return row > 0 }
+	if all, some := table.Sum(Disk, "sdb", ReadCount, nil), table.Sum(Disk, "sda", ReadCount, late); all != 2 || some != 1 {
+		t.Errorf("sums of %g and %g", all, some)
+	}
+	if none, lacks := table.Sum(Disk, "sdc", ReadCount, nil), table.Sum(Disk, "sdb", WriteCount, nil); none != 0 || !math.IsNaN(lacks) {
+		t.Errorf("sums of %g and %g", none, lacks)
+	}
 	if table.Len() != 4 || table.Values[ReadCount][1] != 1 || !math.IsNaN(table.Values[ReadCount][3]) {
 		t.Errorf("%+v", table)
 	}

@@ -93,13 +93,7 @@ func during(t *samples.Table, at ran) *samples.Table {
 // have it all.
 func (f *Facts) countSamples() bool {
 	m, t := f.Measurement.Metrics, f.Samples
-	sum := func(scope samples.Scope, name string, c samples.Column) (n float64) {
-		for _, row := range t.Select(scope, name) {
-			n += t.Values[c][row]
-		}
-		return n
-	}
-	seconds, counted := sum(samples.Machine, "", samples.Seconds), f.Target.Counted()
+	seconds, counted := t.Sum(samples.Machine, "", samples.Seconds, nil), f.Target.Counted()
 	if len(t.Select(samples.Machine, "")) < aloneSamples || !(seconds >= aloneLeast) {
 		return false
 	}
@@ -107,7 +101,7 @@ func (f *Facts) countSamples() bool {
 		delete(m, name)
 	}
 	m.Set("device.seconds", result.Seconds, seconds)
-	if stopped := sum(samples.Machine, "", samples.CgroupThrottledSeconds); !math.IsNaN(stopped) {
+	if stopped := t.Sum(samples.Machine, "", samples.CgroupThrottledSeconds, nil); !math.IsNaN(stopped) {
 		m.Set("cpu.throttled", result.Ratio, stopped/seconds)
 	}
 	depth := 0.0
@@ -117,7 +111,7 @@ func (f *Facts) countSamples() bool {
 			return false // more disks than are sampled
 		}
 		for metric, c := range columnsOf {
-			m["device."+metric] = result.Metric{Value: m["device."+metric].Value + sum(samples.Disk, name, c)}
+			m["device."+metric] = result.Metric{Value: m["device."+metric].Value + t.Sum(samples.Disk, name, c, nil)}
 		}
 		for _, row := range rows {
 			depth += t.Values[samples.QueueDepth][row] * t.Values[samples.Seconds][row]
@@ -131,7 +125,7 @@ func (f *Facts) countSamples() bool {
 	}
 	for _, op := range f.operations() {
 		if len(t.Select(samples.Workload, op)) > 0 {
-			m.Set(op+".bytes", result.Bytes, sum(samples.Workload, op, samples.Bytes))
+			m.Set(op+".bytes", result.Bytes, t.Sum(samples.Workload, op, samples.Bytes, nil))
 		}
 	}
 	return true
@@ -175,18 +169,13 @@ func (r *row) leftAtItsEnd(f *Facts) float64 {
 		return 0
 	}
 	interval := 0.0
-	until := func(scope samples.Scope, name string, c samples.Column) (sum float64) {
-		for _, row := range w.Samples.Select(scope, name) {
-			interval = w.Samples.Values[samples.Seconds][row]
-			if middle := w.Samples.At[row].Add(-time.Duration(interval * 5e8)); !middle.After(end) {
-				sum += w.Samples.Values[c][row]
-			}
-		}
-		return sum
+	before := func(row int) bool {
+		interval = w.Samples.Values[samples.Seconds][row]
+		return !w.Samples.At[row].Add(-time.Duration(interval * 5e8)).After(end) // most of it
 	}
-	others, disks := until(samples.Workload, "write", samples.Bytes), 0.0
+	others, disks := w.Samples.Sum(samples.Workload, "write", samples.Bytes, before), 0.0
 	for _, name := range w.Target.Counted() {
-		disks += until(samples.Disk, name, samples.WriteBytes)
+		disks += w.Samples.Sum(samples.Disk, name, samples.WriteBytes, before)
 	}
 	if interval == 0 {
 		return 0

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -110,6 +111,30 @@ func TestANeighbourInSomeTrialsIsSeenFromTheOthers(t *testing.T) {
 		})
 		if found != c.found {
 			t.Errorf("%s: %+v", name, verdicts)
+		}
+	}
+}
+
+// Whatever a workload reads, what the disks write meanwhile is somebody else's, but for the little
+// that a file system writes for itself.
+func TestWhatIsWrittenBesideAWorkloadThatOnlyReadsIsNotItsOwn(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for i := range 2000 {
+		w := randomWorld(r)
+		w.reads, w.writes, w.fromCache, w.direct = max(w.reads, w.writes), 0, 0, true
+		for share, want := range map[float64]result.Effect{0: "", 0.1: result.Qualifies, 0.5: result.Invalidates} {
+			f := w.facts()
+			written := w.reads * share / (1 - share)
+			f.Measurement.Metrics.Set("device.write.bytes", result.Bytes, written+metadata)
+			got := find(Judge(f), NoisyNeighbour, "read")
+			// Of little data, what a file system may write for itself is a large share.
+			small := w.reads < 100*metadata
+			switch {
+			case want == "" && got != nil:
+				t.Fatalf("world %d, %+v: accused of %+v", i, w, got)
+			case want != "" && got == nil && !small, want != "" && got != nil && got.Effect != want && !small:
+				t.Fatalf("world %d, %+v: of a share of %g is said %+v, want %s", i, w, share, got, want)
+			}
 		}
 	}
 }

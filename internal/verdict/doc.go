@@ -13,5 +13,9 @@
 // not the storage's any more. For writes, D counts what had reached the disks when the clock
 // stopped, with the copies of a mirror counted once.
 //
+// If a trial of fio has several jobs, each is a row, and a verdict names the rows that it is about. The checks of a job's own options and
+// numbers are asked of each row; what is missing on the disks is put on the jobs that go through memory;
+// and the checks over time are asked again of each row for the time that it had the disks to itself.
+//
 // A check that lacks its evidence is silent. NoDeviceEvidence says when all of them do.
 package verdict

@@ -107,13 +107,8 @@ func (f *Facts) cut(part result.Metrics) (share float64, ok bool) {
 		return 0, false // or a job that was too short to be sampled may have been measured before
 	}
 	t, whole := f.Samples, f.value("device.seconds")
-	sum := func(scope samples.Scope, name string, c samples.Column) (n float64) {
-		for _, row := range t.Select(scope, name) {
-			if !t.At[row].After(at) {
-				n += t.Values[c][row]
-			}
-		}
-		return n
+	sum := func(scope samples.Scope, name string, c samples.Column) float64 {
+		return t.Sum(scope, name, c, func(row int) bool { return !t.At[row].After(at) })
 	}
 	seconds, depth, counted := sum(samples.Machine, "", samples.Seconds), part["device.queue.depth"].Value*whole, f.Target.Counted()
 	for _, name := range t.Names(samples.Disk) {

@@ -83,7 +83,7 @@ func (f *Facts) ofPart(p result.Part, text string) *Facts {
 	m.Input, m.Operations, m.Histograms, m.Metrics = text, p.Operations, p.Histograms, maps.Clone(p.Metrics)
 	m.Parts, m.PartsOnly, m.Size, m.Rates = nil, false, nil, nil
 	for name, metric := range f.Measurement.Metrics {
-		if of, _, _ := strings.Cut(name, "."); slices.Contains([]string{"device", "below", "others", "limit"}, of) {
+		if counter, _, _ := strings.Cut(name, "."); slices.Contains([]string{"device", "below", "others", "limit"}, counter) {
 			m.Metrics[name] = metric
 		}
 	}
@@ -278,7 +278,7 @@ func (p parted) verdicts(v result.Verdict, d direction, verb, what string) []res
 		return d.each(v)
 	}
 	if _, bad := effect(p.most); bad {
-		v.Effect, v.Sentence = result.Qualifies, fmt.Sprintf("Up to %s of the %s that were %s %s %s: the disks did that much less than all jobs together, and nobody knows of which.", percent(p.most), report.Bytes(d.bytes), done, verb, what)
+		v.Effect, v.Sentence = result.Qualifies, fmt.Sprintf("Up to %s of the %s that were %s %s %s: the disks did less than all jobs together, and nobody knows for which of them.", percent(p.most), report.Bytes(d.bytes), done, verb, what)
 		return d.each(v)
 	}
 	return nil
