@@ -200,11 +200,11 @@ func logged(kind string, other func(*testing.T) string) func(t *testing.T) world
 		t.Helper()
 		device, log := disk(t), other(t)
 		if kind == "xfs" {
-			devicetest.Run(t, "mkfs.xfs", "-q", "-f", "-s", "size=4096", "-l", "logdev="+log+",size=96m", device)
+			devicetest.Run(t, "mkfs.xfs", "-q", "-f", "-K", "-s", "size=4096", "-l", "logdev="+log+",size=96m", device)
 			return world{target: mount(t, kind, device, "-o", "logdev="+log), workload: synced}
 		}
-		devicetest.Run(t, "mkfs.ext4", "-q", "-b", "4096", "-O", "journal_dev", log)
-		devicetest.Run(t, "mkfs.ext4", "-q", "-b", "4096", "-E", "lazy_itable_init=0", "-J", "device="+log, device)
+		devicetest.Run(t, "mkfs.ext4", "-q", "-E", "nodiscard", "-b", "4096", "-O", "journal_dev", log)
+		devicetest.Run(t, "mkfs.ext4", "-q", "-b", "4096", "-E", "lazy_itable_init=0,nodiscard", "-J", "device="+log, device)
 		return world{target: mount(t, kind, device), workload: synced}
 	}
 }
@@ -214,7 +214,7 @@ func spread(profile string, other func(*testing.T) string, workload string) func
 	return func(t *testing.T) world {
 		t.Helper()
 		device := disk(t)
-		devicetest.Run(t, "mkfs.btrfs", "-q", "-f", "-d", profile, "-m", "raid1", device, other(t))
+		devicetest.Run(t, "mkfs.btrfs", "-q", "-f", "-K", "-d", profile, "-m", "raid1", device, other(t))
 		return world{target: mount(t, "btrfs", device, "-o", "nodatacow"), workload: workload}
 	}
 }

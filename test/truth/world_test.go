@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"storagebench.io/storagebench/internal/device/devicetest"
 	"storagebench.io/storagebench/internal/result"
 )
@@ -211,13 +213,54 @@ func memory(t *testing.T) string {
 // disk is a loop device of 512 MiB on a disk, past the page cache.
 func disk(t *testing.T) string {
 	t.Helper()
-	return devicetest.Attach(t, file(t, scratch(t), 512<<20), "--direct-io=on")
+	return devicetest.Attach(t, image(t), "--direct-io=on")
 }
 
-// format makes a file system that has nothing left to initialise.
+const imageSize = 512 << 20
+
+// images are files of disks that worlds have used, and idle those that none uses now: filling one takes longer than
+// most trials.
+var images, idle []string
+
+// image is the file of a disk, all of whose blocks are written.
+func image(t *testing.T) string {
+	t.Helper()
+	var path string
+	if n := len(idle); n > 0 {
+		path, idle = idle[n-1], idle[:n-1]
+	} else {
+		dir, err := os.MkdirTemp("/var/tmp", "truth-") //nolint:usetesting // that can be in memory, and ends with the test
+		if err != nil {
+			t.Fatal(err)
+		}
+		images = append(images, dir)
+		path = file(t, dir, imageSize)
+	}
+	t.Cleanup(func() { // after the device was detached
+		var s unix.Stat_t
+		attached, err := exec.CommandContext(context.Background(), "losetup", "--associated", path).Output()
+		if err == nil && len(attached) == 0 && unix.Stat(path, &s) == nil && s.Blocks*512 >= imageSize { // a trim makes holes
+			idle = append(idle, path)
+		}
+	})
+	return path
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, dir := range images {
+		if err := os.RemoveAll(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// format makes a file system that has nothing left to initialise, and keeps the disk's blocks.
 func format(t *testing.T, kind, device string) {
 	t.Helper()
-	options := map[string][]string{"ext4": {"-E", "lazy_itable_init=0,lazy_journal_init=0"}, "xfs": {"-f"}, "btrfs": {"-f"}}[kind]
+	options := map[string][]string{"ext4": {"-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"}, "xfs": {"-f", "-K"}, "btrfs": {"-f", "-K"}}[kind]
 	devicetest.Run(t, slices.Concat([]string{"mkfs." + kind, "-q"}, options, []string{device})...)
 }
 
