@@ -8,6 +8,8 @@ import (
 
 // Rate is what an engine did of one operation in one interval.
 type Rate struct {
+	// Job is which of several did it; empty: all of them, or the only one.
+	Job       string `json:"job,omitempty"`
 	Operation string `json:"operation"`
 	// End of the interval, and how long it was.
 	End     time.Time `json:"end"`
@@ -36,6 +38,9 @@ func checkRates(rates []Rate) error {
 			if math.IsNaN(v) || v < 0 || v > 1e18 {
 				return fmt.Errorf("rate %d is %v", i, v)
 			}
+		}
+		if len(r.Job) > maxName {
+			return fmt.Errorf("the job of rate %d has a name of %d bytes, the limit is %d", i, len(r.Job), maxName)
 		}
 		if !operationPattern.MatchString(r.Operation) {
 			return fmt.Errorf("rate %d has the invalid operation %.64q", i, r.Operation)

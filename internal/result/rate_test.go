@@ -25,6 +25,7 @@ func TestRatesOfAnEngineAreBounded(t *testing.T) {
 		"is NaN":            {{Operation: "read", Seconds: math.NaN()}},
 		"is -1":             {{Operation: "read", Count: -1}},
 		"is 1e+19":          {{Operation: "read", Bytes: 1e19}},
+		"a name of 254":     {{Operation: "read", Job: strings.Repeat("x", 254)}},
 		"invalid operation": {{Operation: "read\n"}},
 	} {
 		if err := checkRates(rates); err == nil || !strings.Contains(err.Error(), want) {

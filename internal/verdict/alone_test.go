@@ -182,3 +182,35 @@ func TestWhatAJobLeftIsSaidAlsoIfTheKernelWroteItLater(t *testing.T) {
 		}
 	}
 }
+
+// Of jobs that run at once, each is as steady as its own rates, whatever those of both together are.
+func TestJobsAtOnceAreSteadyOrNotByThemselves(t *testing.T) {
+	const seconds = 20
+	for name, c := range map[string]struct {
+		options string
+		rate    func(second int) float64
+		seen    bool
+	}{
+		"steady":            {"runtime=20\ntime_based=1\n", func(int) float64 { return 100 }, false},
+		"three times":       {"runtime=20\ntime_based=1\n", func(i int) float64 { return 100 + 200*float64(i/10) }, true},
+		"it stands still":   {"runtime=20\ntime_based=1\n", func(i int) float64 { return 100 * min(1, float64((i-7)*(i-8))) }, true},
+		"of other lengths":  {"time_based=1\n", func(i int) float64 { return 100 + 200*float64(i/10) }, false},
+		"until it was done": {"runtime=20\n", func(i int) float64 { return 100 + 200*float64(i/10) }, false},
+	} {
+		f := jobsOf(jobOfWorld{operation: "read", bytes: 1 << 30, direct: true}, jobOfWorld{operation: "write", bytes: 1 << 30, direct: true})
+		f.Measurement.Input = strings.NewReplacer("stonewall=1\n", c.options).Replace(f.Measurement.Input)
+		for i := range seconds {
+			end := time.Unix(1001+int64(i), 0)
+			f.Measurement.Rates = append(f.Measurement.Rates, result.Rate{Job: "job-0", Operation: "read", End: end, Seconds: 1, Count: 1e5})
+			if n := c.rate(i); n > 0 { // fio notes nothing of others
+				f.Measurement.Rates = append(f.Measurement.Rates, result.Rate{Job: "job-1", Operation: "write", End: end, Seconds: 1, Count: n})
+			}
+		}
+		if v := find(Judge(f), NotSteady, "write"); (v != nil) != c.seen || c.seen && (len(v.Parts) != 1 || v.Parts[0] != "job-1") {
+			t.Errorf("%s: %+v", name, v)
+		}
+		if v := find(Judge(f), NotSteady, "read"); v != nil {
+			t.Errorf("%s: the other job: %+v", name, v)
+		}
+	}
+}

@@ -14,7 +14,7 @@ import (
 
 // cpuThrottled: a quota stopped the workload.
 func cpuThrottled(f *Facts) []result.Verdict {
-	share := f.value("cpu.throttled")
+	share := min(1, f.value("cpu.throttled")) // the kernel adds up what it stops on each CPU
 	if share <= 0.01 {
 		return nil
 	}
@@ -63,11 +63,8 @@ func (f *Facts) deviceDepth() float64 {
 	return depth
 }
 
-// latencyTarget is a job that looks for a depth, runtimeOption one that goes on for a time.
-var (
-	latencyTarget = regexp.MustCompile(`(?m)^latency_target=`)
-	runtimeOption = regexp.MustCompile(`(?m)^runtime=`)
-)
+// latencyTarget is a job that looks for a depth.
+var latencyTarget = regexp.MustCompile(`(?m)^latency_target=`)
 
 var numjobs = regexp.MustCompile(`(?m)^numjobs=(\d+)$`)
 

@@ -21,6 +21,8 @@ var (
 	searched = regexp.MustCompile(`(?m)^latency_target=(0*[1-9].*)$`)
 	// readsFiles is a job that reads.
 	readsFiles = regexp.MustCompile(`(?m)^(rw|readwrite)=(rand)?(read|rw|readwrite)\b`)
+	runsFor    = regexp.MustCompile(`(?m)^runtime=(.*)$`)
+	timeBased  = regexp.MustCompile(`(?m)^time_based=(1)$`)
 	startDelay = regexp.MustCompile(`(?m)^startdelay=(.*)$`)
 	// inTurns are options of jobs that wait for others.
 	inTurns = regexp.MustCompile(`(?m)^(?:stonewall|wait_for_previous|wait_for)=`)
@@ -86,15 +88,27 @@ func allOf(choices []result.FileChoice, is func(result.FileChoice) bool) bool {
 // all of the measured part. Files are laid out before any job runs.
 func (f *Facts) beginsOnce() bool {
 	text := f.Measurement.Input
-	jobs := len(jobSection.FindAllString(text, -1))
-	if !f.ramps() || jobs <= 1 {
-		return true
-	}
-	alike := func(option *regexp.Regexp) bool {
-		found := option.FindAllStringSubmatch(text, -1)
-		return len(found) == jobs && !slices.ContainsFunc(found, func(m []string) bool { return m[1] != found[0][1] })
-	}
-	return !inTurns.MatchString(text) && alike(ramp) && (!startDelay.MatchString(text) || alike(startDelay))
+	return !f.ramps() || jobs(text) <= 1 || !inTurns.MatchString(text) && alike(text, ramp) && alikeOrNone(text, startDelay)
+}
+
+// atOnce reports whether all threads are measured from the same moment on for the same time, so that the rate of all of
+// them together only changes if the storage does.
+func (f *Facts) atOnce() bool {
+	text := f.Measurement.Input
+	return !inTurns.MatchString(text) && alike(text, runsFor) && alike(text, timeBased) && alikeOrNone(text, startDelay) && alikeOrNone(text, ramp)
+}
+
+// jobs of a job file.
+func jobs(text string) int { return len(jobSection.FindAllString(text, -1)) }
+
+// alike reports whether all jobs have an option, with the same value.
+func alike(text string, option *regexp.Regexp) bool {
+	found := option.FindAllStringSubmatch(text, -1)
+	return len(found) == jobs(text) && !slices.ContainsFunc(found, func(m []string) bool { return m[1] != found[0][1] })
+}
+
+func alikeOrNone(text string, option *regexp.Regexp) bool {
+	return !option.MatchString(text) || alike(text, option)
 }
 
 // cut takes out of metrics what happened until the end of the first sample in which the workload has a row, which

@@ -81,7 +81,8 @@ func (f *Facts) ofPart(p result.Part, text string) *Facts {
 	of := *f
 	m := &of.Measurement
 	m.Input, m.Operations, m.Histograms, m.Metrics = text, p.Operations, p.Histograms, maps.Clone(p.Metrics)
-	m.Parts, m.PartsOnly, m.Size, m.Rates = nil, false, nil, nil
+	m.Parts, m.PartsOnly, m.Size = nil, false, nil
+	m.Rates = slices.DeleteFunc(slices.Clone(m.Rates), func(r result.Rate) bool { return r.Job != p.Name })
 	for name, metric := range f.Measurement.Metrics {
 		if counter, _, _ := strings.Cut(name, "."); slices.Contains([]string{"device", "below", "others", "limit"}, counter) {
 			m.Metrics[name] = metric

@@ -3,6 +3,7 @@ package verdict
 import (
 	"math"
 	"slices"
+	"time"
 
 	"storagebench.io/storagebench/internal/samples"
 )
@@ -18,33 +19,46 @@ type series struct {
 // the others, such as the first and the last, are left out: they tell little of a rate.
 func (f *Facts) series(operation string) series {
 	var s series
-	if f.Samples == nil {
-		return s
-	}
-	rows := f.Samples.Select(samples.Workload, operation)
-	seconds, counts := f.Samples.Values[samples.Seconds], f.Samples.Values[samples.Count]
-	var lengths []float64
-	for _, row := range rows {
-		if seconds[row] > 0 && counts[row] >= 0 { // both are numbers
-			lengths = append(lengths, seconds[row])
-		}
-	}
-	if len(lengths) == 0 {
-		return s
-	}
+	lengths, counts := f.intervals(operation)
 	usual := median(lengths)
 	at := 0.0
-	for _, row := range rows {
-		if !(seconds[row] > 0 && counts[row] >= 0) {
+	for i, seconds := range lengths {
+		at += seconds
+		if seconds < usual/2 {
 			continue
 		}
-		at += seconds[row]
-		if seconds[row] < usual/2 {
-			continue
-		}
-		s.rates, s.ends, s.lengths = append(s.rates, counts[row]/seconds[row]), append(s.ends, at), append(s.lengths, seconds[row])
+		s.rates, s.ends, s.lengths = append(s.rates, counts[i]/seconds), append(s.ends, at), append(s.lengths, seconds)
 	}
 	return s
+}
+
+// intervals returns how long each was, in seconds, and how many operations completed in it. Those of one of several jobs are the
+// engine's own: samples have what all jobs did together.
+func (f *Facts) intervals(operation string) (lengths, counts []float64) {
+	add := func(seconds, count float64) {
+		if seconds > 0 && count >= 0 { // both are numbers
+			lengths, counts = append(lengths, seconds), append(counts, count)
+		}
+	}
+	if f.row != nil {
+		var last time.Time
+		for _, r := range f.Measurement.Rates {
+			if r.Operation != operation {
+				continue
+			}
+			if idle := r.End.Sub(last).Seconds() - r.Seconds; !last.IsZero() && idle > r.Seconds/2 {
+				add(idle, 0) // fio notes no interval in which nothing completed
+			}
+			last = r.End
+			add(r.Seconds, r.Count)
+		}
+	}
+	if f.Samples != nil && len(lengths) == 0 {
+		for _, row := range f.Samples.Select(samples.Workload, operation) {
+			add(f.Samples.Values[samples.Seconds][row], f.Samples.Values[samples.Count][row])
+		}
+	}
+	return lengths, counts
 }
 
 // span is how long the series is, in seconds.

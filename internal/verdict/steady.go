@@ -30,8 +30,10 @@ const (
 	chance     = 0.005
 	trendLimit = 2.81
 	// stall is how long an operation stands still, in seconds and as a share of its time, before
-	// that is said.
-	stallSeconds, stallShare = 0.9, 0.05
+	// that is said. Of a second, nine intervals of a tenth show nothing at all, which are hardly ever exactly that long.
+	stallSeconds, stallShare = 0.85, 0.05
+	// stallMissing is which share of what it usually completes must be missing around an operation that took that long: less, as more is done before and after it.
+	stallMissing = 0.7
 )
 
 // notSteady: the rate changed while the trial ran, so that its mean is that of no state of the
@@ -43,7 +45,7 @@ func notSteady(f *Facts) []result.Verdict {
 	var out []result.Verdict
 	for _, op := range f.operations() {
 		s := f.series(op)
-		v, ok := s.stalled()
+		v, ok := s.stalled(f.slowest())
 		if !ok {
 			v, ok = s.changed()
 		}
@@ -88,21 +90,34 @@ func neverSteady(f *Facts) []result.Verdict {
 // that end when they have done their part, change the rate themselves, and so does a search
 // for a depth.
 func (f *Facts) oneAfterAnother() bool {
-	if f.Measurement.PartsOnly || f.Samples == nil {
+	if f.Measurement.PartsOnly {
 		return false
 	}
 	input := f.Measurement.Input
-	if input == "" {
+	switch {
+	case input == "":
 		return true // an engine of ours
+	case latencyTarget.MatchString(input):
+		return false
+	case f.threads() == 1:
+		return true
 	}
-	n := f.threads()
-	return n > 0 && !latencyTarget.MatchString(input) && (n == 1 || runtimeOption.MatchString(input))
+	return f.atOnce()
 }
 
-// stalled finds the longest time in which nothing completed.
-func (s series) stalled() (v result.Verdict, ok bool) {
+// slowest is how long the slowest operation took, in seconds.
+func (f *Facts) slowest() float64 {
+	most := 0.0
+	for _, op := range f.operations() {
+		most = max(most, f.value(op+".latency.max"))
+	}
+	return most
+}
+
+// stalled finds the longest time in which nothing completed. Slowest is how long one operation took.
+func (s series) stalled(slowest float64) (v result.Verdict, ok bool) {
 	usual := median(s.rates)
-	longest, at, now := 0.0, 0.0, 0.0
+	what, longest, at, now := "Nothing", 0.0, 0.0, 0.0
 	for i, rate := range s.rates {
 		if now += s.lengths[i]; rate > 0 {
 			now = 0
@@ -111,12 +126,17 @@ func (s series) stalled() (v result.Verdict, ok bool) {
 			longest, at = now, s.ends[i]-now
 		}
 	}
+	if longest < slowest {
+		if begin, ok := s.missing(slowest); ok {
+			what, longest, at = "Hardly anything", slowest, begin
+		}
+	}
 	span := s.span()
 	if longest < stallSeconds || longest < stallShare*span || usual*longest < fewest {
 		return v, false // of a slow workload, a pause is no surprise
 	}
 	return result.Verdict{
-		Sentence: fmt.Sprintf("Nothing completed for %.1f s, %.1f s after the start.", longest, at),
+		Sentence: fmt.Sprintf("%s completed for %.1f s, %.1f s after the start.", what, longest, at),
 		Settle:   "Look at the samples, and find out what the storage waited for.",
 		Evidence: evidence(
 			number{"stall", result.Seconds, longest},
@@ -124,6 +144,26 @@ func (s series) stalled() (v result.Verdict, ok bool) {
 			number{"usual", result.PerSecond, usual},
 		),
 	}, true
+}
+
+// missing finds the intervals from which as much work is missing as is usually done in so many seconds, and returns since when.
+// Where an interval is as long as a stall, something completes in each; and beside one slow operation, others may go on.
+func (s series) missing(stall float64) (begin float64, ok bool) {
+	usual, most := median(s.rates), 0.0
+	for i, rate := range s.rates {
+		if rate > 0.95*usual {
+			continue // it does not begin here
+		}
+		lost, within := 0.0, 0.0
+		for j := i; j < len(s.rates) && within < stall+s.lengths[i]; j++ {
+			within += s.lengths[j]
+			lost += max(0, usual-s.rates[j]) * s.lengths[j]
+		}
+		if lost > most {
+			most, begin = lost, s.ends[i]-s.lengths[i]*(1-rate/usual)
+		}
+	}
+	return begin, most >= stallMissing*stall*usual
 }
 
 // changed finds a drift or a step that is large enough to matter, and that chance does not explain.

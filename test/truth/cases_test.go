@@ -236,11 +236,12 @@ func frozen(really bool) func(t *testing.T) world {
 	return func(t *testing.T) world {
 		t.Helper()
 		device := disk(t)
-		w := world{target: ext4(t, device), workload: fio(`rw=randwrite\n` + steadily)}
+		// So long that samples are a second long, as the pause is.
+		w := world{target: ext4(t, device), workload: fio(`rw=randwrite\n` + strings.Replace(steadily, "runtime=8", "runtime=14", 1))}
 		if really {
 			w.meanwhile = inTheMiddle(t, device, writesField, func() error {
 				err := exec.CommandContext(t.Context(), "fsfreeze", "--freeze", w.target).Run()
-				time.Sleep(1500 * time.Millisecond)
+				time.Sleep(time.Second)
 				// Also when the test is over: a frozen file system cannot be unmounted.
 				return errors.Join(err, exec.CommandContext(context.WithoutCancel(t.Context()), "fsfreeze", "--unfreeze", w.target).Run())
 			})

@@ -39,6 +39,9 @@ func chooseStorage(r *rand.Rand) *storage {
 	return s
 }
 
+// tight: it copies what is overwritten, and has no room for all that a job writes through mapped files before that is freed.
+func (s *storage) tight(j *job) bool { return s.kind == "btrfs" && j.engine == "mmap" }
+
 func (s *storage) block() bool { return s.kind == "" }
 
 func (s *storage) memory() bool {

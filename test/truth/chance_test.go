@@ -159,10 +159,22 @@ func compose(t *testing.T, r *rand.Rand) (*chance, world) {
 	if d.what != "" {
 		c.parts = append(c.parts, d.what)
 	}
+	if r.IntN(3) == 0 {
+		c.parts = append(c.parts, "without privileges")
+		w.prefix = unprivileged
+	}
 	var device string
 	w.target, device = s.make(t)
 	d.apply(t, &w, device)
 	return c, w
+}
+
+// unprivileged runs a program as a container without privileges has it: with the capabilities that these have by default, and without
+// writing to /proc/sys and /sys.
+var unprivileged = []string{
+	"unshare", "--mount", "sh", "-c",
+	`mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys && mount -o remount,bind,ro /sys && exec setpriv \
+	--bounding-set=-all,+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+setpcap,+net_bind_service,+sys_chroot,+mknod,+audit_write,+setfcap "$@"`, "sh",
 }
 
 // pick is one of several, by chance.
@@ -175,9 +187,10 @@ func follows(s *storage, j *job, d *disturbance, other *job) *truth {
 	if other != nil {
 		c.may = append(c.may, "CPUBound", "QueueHidesLatency")
 		if j.ramps() || other.ramps() { // while the other is measured
-			c.may = append(c.may, "NoDeviceEvidence")
+			c.may = append(c.may, "NoDeviceEvidence", "WorkingSetTooSmall")
 			delete(c.must, "FromMemory")
 			delete(c.must, "CachedBelow")
+			delete(c.must, "NotSteady")
 		}
 	}
 	return c

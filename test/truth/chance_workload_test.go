@@ -4,12 +4,16 @@ package truth
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"storagebench.io/storagebench/internal/device/devicetest"
 )
 
 // job is a workload by chance: of fio, or of an engine of storagebench's own.
@@ -24,6 +28,8 @@ type job struct {
 	again, zeros bool
 	// after: it begins when the job before it has ended.
 	after bool
+	// seconds that it runs: with ten or more, the samples are a second long.
+	seconds int
 	// more is an option of fio that changes what is measured, and not what is true of it.
 	more string
 }
@@ -40,13 +46,16 @@ func chooseJob(r *rand.Rand, s *storage) *job {
 	}
 	j := &job{
 		rw: pick(r, "randread", "randwrite", "randrw", "read", "write"), engine: pick(r, "psync", "libaio", "libaio", "io_uring", "mmap", "posixaio"),
-		block: pick(r, "16k", "64k"), depth: pick(r, 1, 1, 32), direct: r.IntN(2) == 0, zeros: r.IntN(8) == 0,
+		block: pick(r, "16k", "64k"), depth: pick(r, 1, 1, 32), direct: r.IntN(2) == 0, zeros: r.IntN(8) == 0, seconds: pick(r, 3, 3, 3, 3, 12),
 	}
 	if j.engine == "mmap" && s.block() {
 		j.engine = "psync"
 	}
 	if j.engine == "mmap" {
 		j.direct = false
+	}
+	if s.tight(j) {
+		j.seconds = 3
 	}
 	if j.writes() {
 		j.sync = pick(r, "", "", "fdatasync=1", "end_fsync=1", "fsync=32")
@@ -71,8 +80,8 @@ func chooseOther(r *rand.Rand, s *storage, j *job) *job {
 		return nil
 	}
 	for {
-		if other := chooseJob(r, s); other.engine != "" {
-			other.after = r.IntN(2) == 0
+		if other := chooseJob(r, s); other.engine != "" && (j.seconds == 3 || !s.tight(other)) {
+			other.after, other.seconds = r.IntN(2) == 0, j.seconds
 			return other
 		}
 	}
@@ -82,7 +91,7 @@ func (j *job) String() string {
 	if j.engine == "" {
 		return j.own
 	}
-	text := fmt.Sprintf("fio %s %s %s depth %d", j.rw, j.block, j.engine, j.depth)
+	text := fmt.Sprintf("fio %s %s %s depth %d for %d s", j.rw, j.block, j.engine, j.depth, j.seconds)
 	for part, is := range map[string]bool{"direct": j.direct, "again": j.again, "zeros": j.zeros, "after it": j.after} {
 		if is {
 			text += " " + part
@@ -124,7 +133,7 @@ func withOther(j, other *job) string { return fio(j.section() + `\n[other]\n` + 
 
 // section is the job's part of a job file.
 func (j *job) section() string {
-	lines := []string{"rw=" + j.rw, "bs=" + j.block, "size=64m", "ioengine=" + j.engine, fmt.Sprint("iodepth=", j.depth), "runtime=3", "time_based=1"}
+	lines := []string{"rw=" + j.rw, "bs=" + j.block, "size=64m", "ioengine=" + j.engine, fmt.Sprint("iodepth=", j.depth), fmt.Sprint("runtime=", j.seconds), "time_based=1"}
 	if j.direct {
 		lines = append(lines, "direct=1")
 	}
@@ -147,11 +156,13 @@ func (j *job) section() string {
 	return strings.Join(lines, `\n`) + `\n`
 }
 
-// disturbance is a limit, or somebody else on the disk.
+// disturbance is a limit, or somebody else on the disk, or that it stands still.
 type disturbance struct {
 	what  string
 	limit *limit
 }
+
+const standsStill = "the file system stands still for a second"
 
 func chooseDisturbance(r *rand.Rand, s *storage, j *job) *disturbance {
 	d := &disturbance{}
@@ -167,6 +178,10 @@ func chooseDisturbance(r *rand.Rand, s *storage, j *job) *disturbance {
 		d.what, d.limit = "a limit of writes", &limit{what: "write", value: 2 << 20}
 	case 3:
 		d.what = "a second reader"
+	case 4, 5:
+		if !s.block() && !s.tight(j) {
+			d.what, j.seconds = standsStill, 12
+		}
 	}
 	return d
 }
@@ -177,6 +192,8 @@ func (d *disturbance) apply(t *testing.T, w *world, device string) {
 	case d.limit != nil:
 		d.limit.device = device
 		w.cgroup = []limit{*d.limit}
+	case d.what == standsStill:
+		w.meanwhile = freeze(t, device)
 	case d.what != "":
 		w.meanwhile = reader(device)
 	}
@@ -188,6 +205,28 @@ func reader(device string) func(context.Context) {
 		for ctx.Err() == nil {
 			// It ends when the context does.
 			_ = exec.CommandContext(ctx, "dd", "if="+device, "of=/dev/null", "bs=64k", "count=256", "iflag=direct", "status=none").Run()
+		}
+	}
+}
+
+// freeze makes the file system of a device stand still for a second, once fio has run for three: what it does before a trial is shorter.
+func freeze(t *testing.T, device string) func(context.Context) {
+	t.Helper()
+	dir := devicetest.Run(t, "findmnt", "--first-only", "--noheadings", "--output", "TARGET", device)
+	return func(ctx context.Context) {
+		for ctx.Err() == nil {
+			// Of processes of that name, the age in seconds of the oldest.
+			out, _ := exec.CommandContext(ctx, "ps", "-C", "fio", "-o", "etimes=", "--sort=-etimes").Output()
+			if age, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n"); len(age) == 1 && age >= "3" {
+				break
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		err := exec.CommandContext(ctx, "fsfreeze", "--freeze", dir).Run()
+		time.Sleep(time.Second)
+		// Also when the test is over: a frozen file system cannot be unmounted.
+		if err = errors.Join(err, exec.CommandContext(context.WithoutCancel(ctx), "fsfreeze", "--unfreeze", dir).Run()); err != nil {
+			t.Error(err)
 		}
 	}
 }
@@ -207,5 +246,7 @@ func (d *disturbance) follow(c *truth, s *storage, j *job) {
 		if past && j.rw == "randread" && s.device == "a disk" {
 			c.lie("NoisyNeighbour", "")
 		}
+	case d.what == standsStill && j.writes() && !j.after && j.engine != "mmap" && !j.ramps():
+		c.lie("NotSteady", "")
 	}
 }

@@ -95,6 +95,11 @@ var changed = []kind{
 		twin: scrubbed(false),
 	},
 	{
+		name: "a file system that is still being initialised", verdict: "BackgroundIO", operation: "read", timed: true,
+		lie:  initialising("init_itable=10"),
+		twin: initialising("noinit_itable"),
+	},
+	{
 		name: "two targets on one disk", verdict: "SameDevice",
 		lie: func(t *testing.T) world {
 			t.Helper()
@@ -241,7 +246,7 @@ func stalling(really bool) func(t *testing.T) world {
 		if really {
 			w.meanwhile = inTheMiddle(t, device, writesField, func() error {
 				err := cmd.Process.Signal(syscall.SIGSTOP)
-				time.Sleep(1500 * time.Millisecond)
+				time.Sleep(time.Second)
 				return errors.Join(err, cmd.Process.Signal(syscall.SIGCONT))
 			})
 		}
@@ -295,6 +300,18 @@ func scrubbed(really bool) func(t *testing.T) world {
 			devicetest.Scrub(t, w.target, 2<<20)
 		}
 		return w
+	}
+}
+
+// initialising is a world on an ext4 of which mkfs has written no tables of inodes: the kernel does so after the first mount, or does not.
+func initialising(option string) func(t *testing.T) world {
+	return func(t *testing.T) world {
+		t.Helper()
+		image := filepath.Join(scratch(t), "disk.img")
+		devicetest.Run(t, "truncate", "--size=64G", image) // of which a sixty-fourth are tables, at some ten MiB a second
+		device := devicetest.Attach(t, image, "--direct-io=on")
+		devicetest.Run(t, "mkfs.ext4", "-q", "-E", "lazy_itable_init=1,nodiscard", device)
+		return world{target: mount(t, "ext4", device, "-o", option), workload: fio(randomRead + direct)}
 	}
 }
 

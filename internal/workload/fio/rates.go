@@ -76,6 +76,9 @@ func readRates(env workload.Env, interval time.Duration, jobs []job) (rates []re
 	sums := rateSums{interval: interval, at: map[rateKey]*result.Rate{}}
 	ran = make([]span, len(jobs))
 	for i := range jobs {
+		if len(jobs) > 1 {
+			sums.job = jobs[i].name
+		}
 		for _, log := range []struct {
 			name  string
 			scale float64
@@ -119,15 +122,20 @@ func withGroups(jobs []job, ran []span) []span {
 	return out
 }
 
-// rateKey is one interval of one operation, of all clones together.
+// rateKey is one interval of one operation of a job, of all clones together.
 type rateKey struct {
-	operation string
-	interval  int64
+	job, operation string
+	interval       int64
 }
+
+// maxRateSums bounds what is kept of all jobs together.
+const maxRateSums = 8 * result.MaxRates
 
 type rateSums struct {
 	interval time.Duration
-	at       map[rateKey]*result.Rate
+	// job that is read; empty: the only one.
+	job string
+	at  map[rateKey]*result.Rate
 }
 
 // read reads lines of milliseconds since 1970, a rate per second, a direction, and more. The
@@ -152,13 +160,13 @@ func (s *rateSums) read(text string, add func(r *result.Rate, perSecond, seconds
 		}
 		last[operation] = end
 		all.include(span{time.UnixMilli(end - length).UTC(), time.UnixMilli(end).UTC()})
-		key := rateKey{operation, (end + step/2) / step}
+		key := rateKey{s.job, operation, (end + step/2) / step}
 		r := s.at[key]
 		if r == nil {
-			if len(s.at) == result.MaxRates {
+			if len(s.at) == maxRateSums {
 				return all
 			}
-			r = &result.Rate{Operation: operation, End: time.UnixMilli(end).UTC(), Seconds: float64(length) / 1e3}
+			r = &result.Rate{Job: s.job, Operation: operation, End: time.UnixMilli(end).UTC(), Seconds: float64(length) / 1e3}
 			s.at[key] = r
 		}
 		add(r, float64(rate), float64(length)/1e3)
@@ -166,13 +174,31 @@ func (s *rateSums) read(text string, add func(r *result.Rate, perSecond, seconds
 	return all
 }
 
+// sorted returns the rates: of each job if a result has room for them, and of all together otherwise.
 func (s *rateSums) sorted() []result.Rate {
+	if len(s.at) > result.MaxRates {
+		s.together()
+	}
 	out := make([]result.Rate, 0, len(s.at))
 	for _, r := range s.at {
 		out = append(out, *r)
 	}
 	slices.SortFunc(out, func(a, b result.Rate) int {
-		return cmp.Or(a.End.Compare(b.End), cmp.Compare(a.Operation, b.Operation))
+		return cmp.Or(a.End.Compare(b.End), cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Job, b.Job))
 	})
-	return out
+	return out[:min(len(out), result.MaxRates)]
+}
+
+// together adds up what jobs did in the same interval.
+func (s *rateSums) together() {
+	all := map[rateKey]*result.Rate{}
+	for key, r := range s.at {
+		key.job, r.Job = "", ""
+		if sum := all[key]; sum != nil {
+			sum.Count, sum.Bytes = sum.Count+r.Count, sum.Bytes+r.Bytes
+		} else {
+			all[key] = r
+		}
+	}
+	s.at = all
 }

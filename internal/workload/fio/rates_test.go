@@ -1,9 +1,11 @@
 package fio
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,7 +65,7 @@ func TestRatesOfClonesAreAdded(t *testing.T) {
 
 // Each of several jobs has its own log, which tells when it ran. A job that was too short for one has none.
 func TestRatesTellWhenEachJobRan(t *testing.T) {
-	env, jobs := workload.Env{Scratch: t.TempDir()}, make([]job, 3)
+	env, jobs := workload.Env{Scratch: t.TempDir()}, []job{{name: "a"}, {name: "b"}, {name: "c"}}
 	for name, text := range map[string]string{
 		"rate-0_iops.log": "1001000, 10, 0, 0, 0\n1002000, 20, 0, 0, 0\n", "rate-0_bw.log": "1001000, 1, 0, 0, 0\n1002000, 1, 0, 0, 0\n",
 		"rate-2_iops.log": "1003000, 30, 1, 0, 0\n1003000, 5, 1, 0, 0\n", "rate-2_bw.log": "1003000, 3, 1, 0, 0\n",
@@ -75,9 +77,9 @@ func TestRatesTellWhenEachJobRan(t *testing.T) {
 	rates, ran := readRates(env, time.Second, jobs)
 	at := func(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 	if diff := cmp.Diff([]result.Rate{
-		{Operation: "read", End: at(1001000), Seconds: 1, Count: 10, Bytes: 1024},
-		{Operation: "read", End: at(1002000), Seconds: 1, Count: 20, Bytes: 1024},
-		{Operation: "write", End: at(1003000), Seconds: 1, Count: 35, Bytes: 3 * 1024},
+		{Job: "a", Operation: "read", End: at(1001000), Seconds: 1, Count: 10, Bytes: 1024},
+		{Job: "a", Operation: "read", End: at(1002000), Seconds: 1, Count: 20, Bytes: 1024},
+		{Job: "c", Operation: "write", End: at(1003000), Seconds: 1, Count: 35, Bytes: 3 * 1024},
 	}, rates); diff != "" {
 		t.Error(diff)
 	}
@@ -89,5 +91,42 @@ func TestRatesTellWhenEachJobRan(t *testing.T) {
 	_, ran = readRates(env, time.Second, jobs)
 	if want := []span{one, {}, {at(1002000), at(1003000)}}; !slices.Equal(ran, want) {
 		t.Errorf("they ran %v, want %v: one after the other", ran, want)
+	}
+}
+
+// Rates of so many jobs, or over so long a time, that a result has no room for them are those of all jobs together.
+func TestRatesOfManyJobsAreThoseOfAllTogether(t *testing.T) {
+	const intervals, jobs = 1000, 20
+	for n, want := range map[int]result.Rate{
+		1:    {Job: "a", Operation: "read", Count: 2, Bytes: 3 * 1024},
+		jobs: {Operation: "read", Count: 2 * jobs, Bytes: 3 * jobs * 1024},
+	} {
+		sums := rateSums{interval: time.Second, at: map[rateKey]*result.Rate{}}
+		for i := range n {
+			sums.job = string(rune('a' + i))
+			for _, log := range []struct {
+				rate int
+				add  func(r *result.Rate, n float64)
+			}{
+				{2, func(r *result.Rate, n float64) { r.Count += n }},
+				{3, func(r *result.Rate, n float64) { r.Bytes += 1024 * n }},
+			} {
+				var text strings.Builder
+				for k := range intervals {
+					fmt.Fprintf(&text, "%d, %d, 0, 0, 0\n", 1000*(k+1), log.rate)
+				}
+				sums.read(text.String(), func(r *result.Rate, perSecond, seconds float64) { log.add(r, perSecond*seconds) })
+			}
+		}
+		rates := sums.sorted()
+		if len(rates) != intervals {
+			t.Fatalf("%d jobs: %d rates", n, len(rates))
+		}
+		for k, got := range rates {
+			want.End, want.Seconds = time.UnixMilli(1000*int64(k+1)).UTC(), 1
+			if got != want {
+				t.Fatalf("%d jobs: %+v, want %+v", n, got, want)
+			}
+		}
 	}
 }
