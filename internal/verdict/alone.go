@@ -189,16 +189,13 @@ func (r *row) leftAtItsEnd(f *Facts) float64 {
 	return 0
 }
 
-// onTime asks the checks over time of each row that ran alone; of jobs that ran at once, how steady each was. After a job that left data in memory, nobody can tell
+// onTime asks the checks over time of each row that ran alone. After a job that left data in memory, nobody can tell
 // its writes from those of others.
 func onTime(rows []*Facts) []result.Verdict {
 	var out []result.Verdict
 	for _, r := range rows {
 		of := r.alone()
 		if of == nil {
-			if r.row.whole.atOnce() { // no job begins or ends beside another one
-				out = append(out, onRows(notSteady(r), []string{r.row.name})...)
-			}
 			continue
 		}
 		checks := overTime

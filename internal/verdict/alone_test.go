@@ -195,6 +195,7 @@ func TestJobsAtOnceAreSteadyOrNotByThemselves(t *testing.T) {
 		"three times":       {"runtime=20\ntime_based=1\n", func(i int) float64 { return 100 + 200*float64(i/10) }, true},
 		"it stands still":   {"runtime=20\ntime_based=1\n", func(i int) float64 { return 100 * min(1, float64((i-7)*(i-8))) }, true},
 		"of other lengths":  {"time_based=1\n", func(i int) float64 { return 100 + 200*float64(i/10) }, false},
+		"beside a search":   {"runtime=20\ntime_based=1\nlatency_target=5\n", func(i int) float64 { return 100 + 200*float64(i/10) }, false},
 		"until it was done": {"runtime=20\n", func(i int) float64 { return 100 + 200*float64(i/10) }, false},
 	} {
 		f := jobsOf(jobOfWorld{operation: "read", bytes: 1 << 30, direct: true}, jobOfWorld{operation: "write", bytes: 1 << 30, direct: true})
@@ -212,5 +213,29 @@ func TestJobsAtOnceAreSteadyOrNotByThemselves(t *testing.T) {
 		if v := find(Judge(f), NotSteady, "read"); v != nil {
 			t.Errorf("%s: the other job: %+v", name, v)
 		}
+	}
+}
+
+// Of jobs that do the same at once, the trial has a row, too: what is said of it is not said of a job that was steady.
+func TestAJobIsNotAccusedForTheSum(t *testing.T) {
+	f := jobsOf(jobOfWorld{operation: "read", bytes: 1 << 30, direct: true}, jobOfWorld{operation: "read", bytes: 1 << 30, direct: true})
+	m := &f.Measurement
+	m.PartsOnly, m.Operations = false, []string{"read"}
+	m.Input = strings.ReplaceAll(m.Input, "stonewall=1\n", "runtime=20\ntime_based=1\n")
+	went("read", 20, 1, func(i int) float64 { return 200 + 200*float64(i/10) })(&f)
+	for i := range 20 {
+		end := time.Unix(1001+int64(i), 0)
+		m.Rates = append(m.Rates, result.Rate{Job: "job-0", Operation: "read", End: end, Seconds: 1, Count: 100}, result.Rate{Job: "job-1", Operation: "read", End: end, Seconds: 1, Count: 100 + 200*float64(i/10)})
+	}
+	rows := map[string]bool{}
+	for _, v := range Judge(f) {
+		if v.Name == NotSteady {
+			for _, row := range v.Parts {
+				rows[row] = true
+			}
+		}
+	}
+	if len(rows) != 2 || !rows[""] || !rows["job-1"] {
+		t.Errorf("%v; want that of both, and job-1", rows)
 	}
 }

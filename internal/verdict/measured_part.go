@@ -95,7 +95,7 @@ func (f *Facts) beginsOnce() bool {
 // them together only changes if the storage does.
 func (f *Facts) atOnce() bool {
 	text := f.Measurement.Input
-	return !inTurns.MatchString(text) && alike(text, runsFor) && alike(text, timeBased) && alikeOrNone(text, startDelay) && alikeOrNone(text, ramp)
+	return !inTurns.MatchString(text) && !latencyTarget.MatchString(text) && alike(text, runsFor) && alike(text, timeBased) && alikeOrNone(text, startDelay) && alikeOrNone(text, ramp)
 }
 
 // jobs of a job file.

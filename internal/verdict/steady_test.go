@@ -162,20 +162,20 @@ func TestAStallIsSeen(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		course course
-		seen   bool
+		stall  float64 // 0: nothing is said
 	}{
-		"a second":            {stalled(20, 30, 1000), true},
-		"half a second":       {stalled(20, 25, 1000), false},
-		"of a slow workload":  {stalled(20, 30, 5), false},
-		"none":                {stalled(0, 0, 1000), false},
-		"for a ragged second": {stalled(20, 29, 1000), true},
+		"a second":            {stalled(20, 30, 1000), 1},
+		"half a second":       {stalled(20, 25, 1000), 0},
+		"of a slow workload":  {stalled(20, 30, 5), 0},
+		"none":                {stalled(0, 0, 1000), 0},
+		"for a ragged second": {stalled(20, 29, 1000), 0.9},
 	} {
 		f := reads(oneJob, went("read", 50, 0.1, c.course))
 		v := notSteady(&f)
-		if (len(v) > 0 && v[0].Evidence["stall"].Value > 0) != c.seen {
+		if (len(v) > 0 && v[0].Evidence["stall"].Value > 0) != (c.stall > 0) {
 			t.Errorf("%s: %+v", name, v)
 		}
-		if c.seen && (math.Abs(v[0].Evidence["stall"].Value-1) > 0.1+1e-9 || math.Abs(v[0].Evidence["at"].Value-2) > 1e-9) {
+		if c.stall > 0 && (math.Abs(v[0].Evidence["stall"].Value-c.stall) > 1e-9 || math.Abs(v[0].Evidence["at"].Value-2) > 1e-9) {
 			t.Errorf("%s: %+v", name, v[0])
 		}
 	}

@@ -140,7 +140,8 @@ var pairs = map[string]pair{
 	"a CPU quota": {
 		verdict: CPUThrottled, effect: result.Invalidates, lie: setting("cpu.throttled", 0.21), twins: map[string]func(*Facts){"hardly": setting("cpu.throttled", 0.009)},
 	},
-	"something of a CPU quota": {verdict: CPUThrottled, effect: result.Qualifies, lie: setting("cpu.throttled", 0.02)},
+	"all of several CPUs' quotas": {verdict: CPUThrottled, effect: result.Invalidates, lie: setting("cpu.throttled", 1.09)},
+	"something of a CPU quota":    {verdict: CPUThrottled, effect: result.Qualifies, lie: setting("cpu.throttled", 0.02)},
 	"threads that compute": {
 		verdict: CPUBound, effect: result.Qualifies,
 		lie: both(input("rw=randrw\nnumjobs=2"), setting("cpu.user", 0.4, "cpu.system", 1.5, "device.queue.depth", 0.2)),

@@ -141,7 +141,7 @@ var chain = slices.Concat(
 	ofTrials(memoryBacked), ofRows(cachedBelow), ofTrials(thinReads, thinTrims), ofRows(dataReduced, repeats, fromMemory), ofTrials(unsynced, drained),
 	ofRows(directIOFallback, impossible), ofTrials(heads), ofRows(aboveLink), ofTrials(leftInMemory, readBack), ofRows(onlyStarts), ofTrials(unsafe,
 		toolErrors, overloaded, ladder, limitChanged, throttled, cpuThrottled, cpuBound, queueHidesLatency), ofRows(depthIgnored, blockSizeLimited, smallBlocks),
-	ofTrials(backgroundIO, foreignRequests, noisyNeighbour, flushesOfOthers, comesAndGoes, betweenTrials, notSteady, neverSteady, tooSmall), ofRows(workingSet),
+	ofTrials(backgroundIO, foreignRequests, noisyNeighbour, flushesOfOthers, comesAndGoes, betweenTrials), ofRows(notSteady), ofTrials(neverSteady, tooSmall), ofRows(workingSet),
 	ofTrials(noDeviceEvidence, runnerDisturbs),
 )
 

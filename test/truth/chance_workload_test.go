@@ -222,6 +222,9 @@ func freeze(t *testing.T, device string) func(context.Context) {
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
+		if ctx.Err() != nil {
+			return // and what stands still is missed
+		}
 		err := exec.CommandContext(ctx, "fsfreeze", "--freeze", dir).Run()
 		time.Sleep(time.Second)
 		// Also when the test is over: a frozen file system cannot be unmounted.

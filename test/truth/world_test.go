@@ -218,9 +218,8 @@ func disk(t *testing.T) string {
 
 const imageSize = 512 << 20
 
-// images are files of disks that worlds have used, and idle those that none uses now: filling one takes longer than
-// most trials.
-var images, idle []string
+// idle are files of disks that no world uses now: filling one takes longer than most trials.
+var idle []string
 
 // image is the file of a disk, all of whose blocks are written.
 func image(t *testing.T) string {
@@ -233,7 +232,6 @@ func image(t *testing.T) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		images = append(images, dir)
 		path = file(t, dir, imageSize)
 	}
 	t.Cleanup(func() { // after the device was detached
@@ -241,6 +239,8 @@ func image(t *testing.T) string {
 		attached, err := exec.CommandContext(context.Background(), "losetup", "--associated", path).Output()
 		if err == nil && len(attached) == 0 && unix.Stat(path, &s) == nil && s.Blocks*512 >= imageSize { // a trim makes holes
 			idle = append(idle, path)
+		} else if err := os.RemoveAll(filepath.Dir(path)); err != nil {
+			t.Error(err)
 		}
 	})
 	return path
@@ -248,8 +248,8 @@ func image(t *testing.T) string {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	for _, dir := range images {
-		if err := os.RemoveAll(dir); err != nil {
+	for _, path := range idle {
+		if err := os.RemoveAll(filepath.Dir(path)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}

@@ -128,14 +128,12 @@ type rateKey struct {
 	interval       int64
 }
 
-// maxRateSums bounds what is kept of all jobs together.
-const maxRateSums = 8 * result.MaxRates
-
 type rateSums struct {
 	interval time.Duration
-	// job that is read; empty: the only one.
-	job string
-	at  map[rateKey]*result.Rate
+	// job that is read; empty: the only one, or of many that there is no room for one by one.
+	job  string
+	many bool
+	at   map[rateKey]*result.Rate
 }
 
 // read reads lines of milliseconds since 1970, a rate per second, a direction, and more. The
@@ -160,25 +158,40 @@ func (s *rateSums) read(text string, add func(r *result.Rate, perSecond, seconds
 		}
 		last[operation] = end
 		all.include(span{time.UnixMilli(end - length).UTC(), time.UnixMilli(end).UTC()})
-		key := rateKey{s.job, operation, (end + step/2) / step}
-		r := s.at[key]
+		r := s.sum(rateKey{s.job, operation, (end + step/2) / step})
 		if r == nil {
-			if len(s.at) == maxRateSums {
-				return all
-			}
-			r = &result.Rate{Job: s.job, Operation: operation, End: time.UnixMilli(end).UTC(), Seconds: float64(length) / 1e3}
-			s.at[key] = r
+			return all
+		}
+		if r.Seconds == 0 {
+			r.End, r.Seconds = time.UnixMilli(end).UTC(), float64(length)/1e3
 		}
 		add(r, float64(rate), float64(length)/1e3)
 	}
 	return all
 }
 
-// sorted returns the rates: of each job if a result has room for them, and of all together otherwise.
-func (s *rateSums) sorted() []result.Rate {
-	if len(s.at) > result.MaxRates {
-		s.together()
+// sum returns where to add to: of each job if a result has room for all of them, and of all together otherwise. Nil: there is no
+// room for that either.
+func (s *rateSums) sum(key rateKey) *result.Rate {
+	if s.many {
+		key.job = ""
 	}
+	if r := s.at[key]; r != nil {
+		return r
+	}
+	if len(s.at) == result.MaxRates {
+		if s.many || key.job == "" {
+			return nil
+		}
+		s.together()
+		return s.sum(key)
+	}
+	r := &result.Rate{Job: key.job, Operation: key.operation}
+	s.at[key] = r
+	return r
+}
+
+func (s *rateSums) sorted() []result.Rate {
 	out := make([]result.Rate, 0, len(s.at))
 	for _, r := range s.at {
 		out = append(out, *r)
@@ -186,11 +199,12 @@ func (s *rateSums) sorted() []result.Rate {
 	slices.SortFunc(out, func(a, b result.Rate) int {
 		return cmp.Or(a.End.Compare(b.End), cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Job, b.Job))
 	})
-	return out[:min(len(out), result.MaxRates)]
+	return out
 }
 
 // together adds up what jobs did in the same interval.
 func (s *rateSums) together() {
+	s.many = true
 	all := map[rateKey]*result.Rate{}
 	for key, r := range s.at {
 		key.job, r.Job = "", ""

@@ -96,7 +96,7 @@ func TestRatesTellWhenEachJobRan(t *testing.T) {
 
 // Rates of so many jobs, or over so long a time, that a result has no room for them are those of all jobs together.
 func TestRatesOfManyJobsAreThoseOfAllTogether(t *testing.T) {
-	const intervals, jobs = 1000, 20
+	const intervals, jobs = 1000, 25
 	for n, want := range map[int]result.Rate{
 		1:    {Job: "a", Operation: "read", Count: 2, Bytes: 3 * 1024},
 		jobs: {Operation: "read", Count: 2 * jobs, Bytes: 3 * jobs * 1024},
