@@ -206,13 +206,16 @@ func thinReads(f *Facts) []result.Verdict {
 	})
 }
 
+// compressing are options of file systems that compress: of btrfs, of f2fs, and of bcachefs.
+var compressing = []string{"compress", "compress-force", "compress_algorithm", "compression", "background_compression"}
+
 // reduces reports whether a layer that holds the target's data compresses, so that disks that move less than
 // the application are no sign of memory.
 func (f *Facts) reduces() bool {
 	return slices.ContainsFunc(result.Written(f.Target.Layers), func(l result.Layer) bool {
 		for option := range strings.SplitSeq(l.Options, ",") {
 			name, value, _ := strings.Cut(option, "=")
-			if (name == "compress" || name == "compress-force" || name == "compress_algorithm") && value != "no" && value != "none" {
+			if slices.Contains(compressing, name) && value != "no" && value != "none" {
 				return true
 			}
 		}

@@ -10,8 +10,11 @@ import (
 	"storagebench.io/storagebench/internal/result"
 )
 
-// barriers are options of file systems with which a sync does not flush the disk's cache.
-var barriers = []string{"nobarrier", "barrier=0", "volatile", "fsync=volatile"}
+// barriers are options of file systems with which a sync does not flush the disk's cache: of most, of overlay, of f2fs,
+// of reiserfs, of bcachefs, and of cifs, which then does not ask its server to.
+var barriers = []string{
+	"nobarrier", "barrier=0", "volatile", "fsync=volatile", "fsync_mode=nobarrier", "barrier=none", "journal_flush_disabled", "nostrictsync",
+}
 
 // dangers returns what makes an acknowledged write unsafe, in words.
 func (f *Facts) dangers() []string {

@@ -49,6 +49,10 @@ var pairs = map[string]pair{
 	"a file system that compresses what is read": {
 		verdict: DataReduced, operation: "read", effect: result.Qualifies, lie: both(options("compress-force=lzo"), scaling("device.read.bytes", 0.7)),
 	},
+	"bcachefs, which compresses": {
+		verdict: DataReduced, operation: "read", effect: result.Qualifies, lie: both(options("compression=lz4"), scaling("device.read.bytes", 0.7)),
+		twins: map[string]func(*Facts){"compression=none": options("compression=none")},
+	},
 	"a file system that compresses, after the clock has stopped": {
 		verdict: FromMemory, operation: "write", effect: result.Invalidates,
 		lie: both(options("compress=zstd"), func(f *Facts) {
@@ -91,6 +95,14 @@ var pairs = map[string]pair{
 	"nobarrier": {
 		verdict: UnsafeConfiguration, operation: "write", effect: result.Qualifies, lie: options("nobarrier"),
 		twins: map[string]func(*Facts){"barriers": options("barrier=1"), "a name that begins like it": options("nobarriers,volatiles")},
+	},
+	"nobarrier of f2fs": {
+		verdict: UnsafeConfiguration, operation: "write", effect: result.Qualifies, lie: options("rw,fsync_mode=nobarrier"),
+		twins: map[string]func(*Facts){"as POSIX asks": options("rw,fsync_mode=posix"), "of reiserfs": options("barrier=flush")},
+	},
+	"syncs that do not reach a server": {
+		verdict: UnsafeConfiguration, operation: "write", effect: result.Invalidates, lie: both(options("nostrictsync"), input("fsync=1")),
+		twins: map[string]func(*Facts){"they do": both(options("strictsync"), input("fsync=1"))},
 	},
 	"nobarrier, and syncs": {verdict: UnsafeConfiguration, operation: "write", effect: result.Invalidates, lie: both(options("barrier=0"), input("fsync=1"))},
 	"a cache that the kernel does not flush": {
