@@ -138,7 +138,9 @@ func TestQuickGrantIsReplaced(t *testing.T) {
 	if n := trap.connections.Load(); n > 0 {
 		a.succeeded("%d connections", n)
 	}
-	if c.Reason != reason.GrantTampered {
+	// The worker was lost if its Pod had begun to measure when the tenant deleted it: then no other one is made, which would
+	// have read the forged grant.
+	if c.Reason != reason.GrantTampered && c.Reason != reason.WorkerLost {
 		t.Errorf("the benchmark ended with %s: %s", c.Reason, c.Message)
 	}
 	a.control("the same worker with the digest of the forged grant opens the URL", m.workerWith(l, secret, forged, trap))
