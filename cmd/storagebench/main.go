@@ -23,8 +23,7 @@ import (
 	"storagebench.io/storagebench/internal/workload/engines"
 )
 
-// Exit codes. A Job gives up after 1 and 2, because another Pod would fail in the
-// same way, and starts another Pod after any other code.
+// Exit codes. A worker has no exitInvalid: see trial.ExitFailed.
 const (
 	exitDone         = 0
 	exitFailed       = 1
@@ -46,14 +45,18 @@ func main() {
 
 func run() int {
 	ctx, stopped := signalContext(context.Background())
-	err := newCommand().ExecuteContext(ctx)
+	command, err := newCommand().ExecuteContextC(ctx)
 	if _, answered := errors.AsType[outcome](err); err != nil && !answered {
 		fmt.Fprintln(&printable{w: os.Stderr}, "error:", err)
 	}
 	if code, ok := stopped(); ok {
 		return code
 	}
-	return exitCode(err)
+	code := exitCode(err)
+	if code == exitInvalid && command.Name() == workerName {
+		code = int(trial.ExitFailed)
+	}
+	return code
 }
 
 func newCommand() *cobra.Command {

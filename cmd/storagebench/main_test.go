@@ -88,7 +88,6 @@ func TestBadInputIsNamedAndExitsWith2(t *testing.T) {
 		"a file without -f":       {args: []string{"plan", "x.yaml"}, want: []string{"x.yaml: plan takes its file with -f", "storagebench plan -f x.yaml"}},
 		"a run without namespace": {args: []string{"report", "nightly"}, want: []string{"nightly: there is no such file", "NAMESPACE/NAME"}},
 		"two names to get":        {args: []string{"get", "a", "b"}, want: []string{"expected one NAME or none, got 2", "--help"}},
-		"a worker without a plan": {args: []string{"worker"}, want: []string{"--plan is missing"}},
 		"a file that is missing":  {args: []string{"run", "-f", "/nonexistent.yaml"}, want: []string{"/nonexistent.yaml", "no such file"}},
 		"an unknown flag":         {file: header + "spec:\n" + target + fio, args: []string{"--fast"}, want: []string{"--fast", "--help"}},
 		"an unknown output":       {file: header + "spec:\n" + target + fio, args: []string{"-o", "xml"}, want: []string{"xml", "table"}},

@@ -33,18 +33,21 @@ type workerFlags struct {
 	share *time.Duration
 }
 
+const workerName = "worker"
+
 func newWorkerCommand() *cobra.Command {
 	f := workerFlags{}
 	var share time.Duration
 	cmd := &cobra.Command{
-		Use:    "worker",
+		Use:    workerName,
 		Hidden: true, // for Pods
 		Short:  "Execute one worker's part of a plan, as the operator's Jobs do",
 		Long: `Execute one worker's part of a plan.
 
 Results go to the store through the grant's signed URLs. The receipt tells how many trials
 are stored and why the worker failed. Exit codes: 0 every trial is measured and stored;
-1 failed; 2 bad input; 143 stopped, and another attempt will continue.`,
+1 failed, or bad input; 143, or 2 just after the start, stopped, and another attempt will
+continue.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := required(cmd, "plan", "plan-digest", "worker", "target-path", "grant", "grant-digest", "spool", "scratch", "receipt")

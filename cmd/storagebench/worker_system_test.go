@@ -57,7 +57,7 @@ func TestAPlanThatWasChangedIsNotExecuted(t *testing.T) {
 	p := newPod(t, fio(t, "w", "rw=write", "size=1m", "runtime=1"))
 	p.digest = trial.Digest([]byte("the plan that the Job was made for"))
 	receipt, code := p.run()
-	if code != exitInvalid || receipt.Failure == nil || receipt.Failure.Class != reason.PlanTampered || receipt.Stored != 0 {
+	if code != exitFailed || receipt.Failure == nil || receipt.Failure.Class != reason.PlanTampered || receipt.Stored != 0 {
 		t.Errorf("exit code %d, %+v", code, receipt)
 	}
 	p.targetIsEmpty()
@@ -75,7 +75,7 @@ func TestAGrantThatWasReplacedOpensNoConnection(t *testing.T) {
 		return bytes.ReplaceAll(grant, []byte(p.server.Endpoint), []byte(inside.URL))
 	}
 	receipt, code := p.run()
-	if code != exitInvalid || receipt.Failure == nil || receipt.Failure.Class != reason.GrantTampered {
+	if code != exitFailed || receipt.Failure == nil || receipt.Failure.Class != reason.GrantTampered {
 		t.Errorf("exit code %d, %+v", code, receipt)
 	}
 	select {
@@ -142,6 +142,47 @@ func TestAStoppedWorkerExitsWith143(t *testing.T) {
 	}
 	if receipt := p.receipt(); receipt.Failure == nil || receipt.Stored != 0 || p.stored("w.r001") || len(p.fios()) != 0 {
 		t.Errorf("%+v, processes %v", receipt, p.fios())
+	}
+}
+
+func TestAWorkerWithoutAPlanExitsWithTheCodeThatItsJobKnows(t *testing.T) {
+	for _, args := range [][]string{{"worker"}, {"worker", "--fast"}} {
+		if _, stderr, code := output(t, args...); int32(code) != trial.ExitFailed || !strings.Contains(stderr, "--") {
+			t.Errorf("%s: exit code %d, %s", args, code, stderr)
+		}
+	}
+}
+
+// A container's first process that is stopped before it waits for signals is ended by Go, with Go's own exit code. A Job
+// that took it for the worker's word would give up the run.
+func TestAWorkerThatIsStoppedWhileItStartsIsReplaced(t *testing.T) {
+	p := newPod(t, fio(t, "w", "rw=randwrite", "size=1m", "runtime=1h", "time_based=1"))
+	byGo := 0
+	for after := range 40 {
+		cmd := p.command()
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(after) * 2 * time.Millisecond)
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		// A signal that comes before Go itself waits for it is lost, and the kubelet kills later.
+		kill := time.AfterFunc(5*time.Second, func() { _ = cmd.Process.Kill() })
+		_ = cmd.Wait() // the exit code says it
+		kill.Stop()
+		const killed = -1
+		switch code := cmd.ProcessState.ExitCode(); code {
+		case 143, killed:
+		case 2:
+			byGo++
+		default:
+			t.Errorf("stopped after %d ms, it exits with %d, and its Job gives up after %d\n%s", 2*after, code, trial.ExitFailed, p.stderr.String())
+		}
+	}
+	if byGo == 0 {
+		t.Error("no worker was stopped before it waited for signals")
 	}
 }
 

@@ -228,7 +228,7 @@ func endOf(pod *corev1.Pod) time.Time {
 func endedByItself(pod *corev1.Pod) bool {
 	for _, c := range pod.Status.ContainerStatuses {
 		if t := c.State.Terminated; t != nil {
-			return t.ExitCode >= 0 && t.ExitCode <= 2
+			return t.ExitCode == 0 || t.ExitCode == trial.ExitFailed
 		}
 	}
 	return false

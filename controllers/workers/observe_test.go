@@ -118,6 +118,10 @@ func TestObserve(t *testing.T) {
 			Seen{Job: job(active), Pods: []corev1.Pod{pod(corev1.PodFailed, exited(137, "", 3*time.Second))}}, false, ready,
 			progress.Worker{Job: progress.JobActive, Waiting: 3 * time.Second},
 		},
+		"a Pod that was stopped a moment ago, while it started": {
+			Seen{Job: job(active), Pods: []corev1.Pod{pod(corev1.PodFailed, exited(2, "", 3*time.Second))}}, false, ready,
+			progress.Worker{Job: progress.JobActive, Waiting: 3 * time.Second},
+		},
 		"a Pod that was evicted a moment ago": {
 			Seen{Job: job(active), Pods: []corev1.Pod{pod(corev1.PodFailed, func(p *corev1.Pod) {
 				p.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: ago(2 * time.Second)}}

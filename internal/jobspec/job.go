@@ -134,7 +134,7 @@ func Job(in Input) (*batchv1.Job, error) {
 					OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
 						ContainerName: new("worker"),
 						Operator:      batchv1.PodFailurePolicyOnExitCodesOpIn,
-						Values:        []int32{1, 2},
+						Values:        []int32{trial.ExitFailed},
 					},
 				},
 				{

@@ -212,7 +212,7 @@ func TestEverythingOfAWorkerIsOwnedByItsJob(t *testing.T) {
 func TestAPodThatWasKilledIsReplacedAndOneThatFailedIsNot(t *testing.T) {
 	j := job(t, trial.Target{Source: trial.StorageClass, Mode: trial.Filesystem})
 	codes := j.Spec.PodFailurePolicy.Rules[0].OnExitCodes.Values
-	if len(codes) != 2 || codes[0] != 1 || codes[1] != 2 || *j.Spec.BackoffLimit == 0 || !*j.Spec.Suspend {
+	if len(codes) != 1 || codes[0] != trial.ExitFailed || *j.Spec.BackoffLimit == 0 || !*j.Spec.Suspend {
 		t.Errorf("job: %+v", j.Spec)
 	}
 	if *j.Spec.ActiveDeadlineSeconds <= 3600 {

@@ -93,6 +93,11 @@ const ReceiptSchema = "storagebench.io/receipt.v1"
 // MaxReceipt is how many bytes of a termination message Kubernetes keeps.
 const MaxReceipt = 4096
 
+// ExitFailed is the exit code of a worker whose successor would fail in the same way; its receipt says why. After any other
+// code its Job starts another Pod. It cannot be 2: that is how Go ends the first process of a container that is stopped
+// before it waits for signals.
+const ExitFailed int32 = 1
+
 // Receipt is a worker's termination message.
 type Receipt struct {
 	Schema string `json:"schema"`
