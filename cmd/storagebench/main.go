@@ -26,7 +26,7 @@ import (
 // Exit codes. A worker has no exitInvalid: see trial.ExitFailed.
 const (
 	exitDone         = 0
-	exitFailed       = 1
+	exitFailed       = int(trial.ExitFailed)
 	exitInvalid      = 2
 	exitRegression   = 3
 	exitInconclusive = 4
@@ -54,7 +54,7 @@ func run() int {
 	}
 	code := exitCode(err)
 	if code == exitInvalid && command.Name() == workerName {
-		code = int(trial.ExitFailed)
+		code = exitFailed
 	}
 	return code
 }

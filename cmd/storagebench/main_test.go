@@ -183,6 +183,16 @@ func TestBadInputIsNamedAndExitsWith2(t *testing.T) {
 	}
 }
 
+// A worker's Job knows 1 alone as its word: see trial.ExitFailed.
+func TestBadInputOfAWorkerIsNamedAndExitsWith1(t *testing.T) {
+	for want, args := range map[string][]string{"--plan is missing": {"worker"}, "--fast": {"worker", "--fast"}} {
+		stdout, stderr, code := output(t, args...)
+		if code != exitFailed || stdout != "" || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q", args, code, stdout, stderr)
+		}
+	}
+}
+
 func TestHelpHasExamplesAndHidesTheWorker(t *testing.T) {
 	stdout, _, code := output(t, "--help")
 	if code != 0 || !strings.Contains(stdout, "storagebench run -f benchmark.yaml") || strings.Contains(stdout, "\n  worker") {
