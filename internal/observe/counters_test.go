@@ -29,7 +29,7 @@ func TestDisksAreAddedUpAndTheirTimesDividedByWhatTheyDid(t *testing.T) {
 		return c
 	}
 	disk(t, root, "sda", "100 0 800 50 10 0 80 5 0 40 60 0 0 0 0 7 70\n")
-	disk(t, root, "sdb", "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n")
+	disk(t, root, "sdb", "0 0 0 0 0 0 0 0 1 0 0 0 0 0 0 0 0\n")
 	before := read()
 	disk(t, root, "sda", "110 0 880 60 30 0 240 45 0 90 560 0 0 0 0 9 90\n")
 	disk(t, root, "sdb", "10 0 80 30 0 0 0 0 0 0 500 0 0 0 0 0 0\n")
@@ -47,9 +47,7 @@ func TestDisksAreAddedUpAndTheirTimesDividedByWhatTheyDid(t *testing.T) {
 	if _, ok := idle["device.write.await"]; ok || idle["device.flush.count"].Value != 0 {
 		t.Errorf("of idle disks: %v", idle)
 	}
-	if back := read().Metrics(before, 1); back["device.read.count"].Value != 0 {
-		t.Errorf("of a counter that went back: %v", back)
-	}
+	differ(t, "counters that went back", read().Metrics(before, 1), nil)
 }
 
 func TestADiskThatIsGoneIsAnError(t *testing.T) {

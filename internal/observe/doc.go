@@ -11,5 +11,5 @@
 // as a write, and stacked devices would count twice. Flushes that the kernel merges
 // count as one; to a disk that the kernel considers write-through it sends none.
 // A layer above is read only in the place of disks that the kernel does not count.
-// What it does not count at all is absent, which is not 0 (kept.go).
+// What it does not count at all, or not all the time, is absent, which is not 0 (kept.go, gaps.go).
 package observe

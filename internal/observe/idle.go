@@ -19,6 +19,9 @@ func (s *Sampler) Idle() result.Metrics {
 	}
 	total := func(scope samples.Scope, c samples.Column, weigh bool) (sum float64, known bool) {
 		for i := range t.At {
+			if scope == samples.Disk && t.Scope[i] == scope && math.IsNaN(t.Values[samples.ReadBytes][i]) {
+				return 0, false // a disk was not counted meanwhile
+			}
 			if v := t.Values[c][i]; t.Scope[i] == scope && !math.IsNaN(v) {
 				if weigh {
 					v *= t.Values[samples.Seconds][i]

@@ -1,9 +1,9 @@
 package observe
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // kept tells which counters the kernel keeps. One that it does not keep reads 0, or is not there,
@@ -19,7 +19,7 @@ type kept [fields]bool
 func keptOf(root, name string, columns int) kept {
 	var k kept
 	dir := filepath.Join("sys/block", name)
-	if strings.TrimSpace(read(root, filepath.Join(dir, "queue/iostats"))) == "0" && !exists(root, filepath.Join(dir, "mm_stat")) {
+	if turnedOff([]byte(read(root, switchOf(root, name)))) {
 		return k
 	}
 	for i := range min(columns, fields) {
@@ -30,6 +30,18 @@ func keptOf(root, name string, columns int) kept {
 	}
 	return k
 }
+
+// switchOf is the file that turns the counters of a disk on and off; empty: nothing does.
+func switchOf(root, name string) string {
+	dir := filepath.Join("sys/block", name)
+	if exists(root, filepath.Join(dir, "mm_stat")) { // zram
+		return ""
+	}
+	return filepath.Join(dir, "queue/iostats")
+}
+
+// turnedOff reports whether that is what the file says.
+func turnedOff(text []byte) bool { return string(bytes.TrimSpace(text)) == "0" }
 
 func exists(root, path string) bool {
 	_, err := os.Stat(filepath.Join("/", root, path))

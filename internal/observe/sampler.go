@@ -42,8 +42,10 @@ const (
 
 	levels = 4 // of cgroups
 
-	cgroupAt = fields // after a disk's own counters: bytes that the cgroup read, and wrote
-	diskSize = fields + 2
+	cgroupAt = fields       // after a disk's own counters: bytes that the cgroup read, and wrote
+	offAt    = cgroupAt + 2 // 1 if its counters are turned off
+	gapsAt   = offAt + 1    // how many samples found that it was not counted all the time since the one before
+	diskSize = gapsAt + 1
 )
 
 // Sampler reads the kernel's counters again and again while a trial runs. It opens all files
@@ -104,10 +106,13 @@ func (w Watch) newSampler() *Sampler {
 	}
 	for i, name := range s.disks {
 		stat := filepath.Join("sys/block", name, "stat")
-		if s.open(stat, s.disk(i), func(text []byte, row []uint64) { numbers(text, row[:fields]) }) {
+		if s.open(stat, s.disk(i), diskNumbers) {
 			for field, k := range keptOf(w.Root, name, len(strings.Fields(read(w.Root, stat)))) {
 				s.seen[s.disk(i)+field] = k
 			}
+		}
+		if file := switchOf(w.Root, name); file != "" {
+			s.open(file, s.disk(i), diskSwitch)
 		}
 	}
 	s.rows = make([]uint64, maxSamples*s.width)

@@ -21,8 +21,8 @@ type source struct {
 	parse func(text []byte, row []uint64)
 }
 
-// read reads the file. If it cannot be read any more, as its disk is gone, the row keeps what it
-// has.
+// read reads the file. If it cannot be read any more, as its disk is gone, the text is empty, and the row
+// keeps what it has.
 func (s *source) read(buffer []byte, row []uint64) {
 	n := 0
 	for n < len(buffer) {
@@ -38,9 +38,7 @@ func (s *source) read(buffer []byte, row []uint64) {
 			break // that was all: the kernel hands out at least so much at a time
 		}
 	}
-	if n > 0 {
-		s.parse(buffer[:n], row[s.at:])
-	}
+	s.parse(buffer[:n], row[s.at:])
 }
 
 // open adds a source if its file is there.

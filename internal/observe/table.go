@@ -52,7 +52,7 @@ func (s *Sampler) rowsOf(t *samples.Table, from, to []uint64) {
 	}
 }
 
-// delta is how far a number went. Backwards is nothing: another disk has its name.
+// delta is how far a number went. Backwards is nothing, as the kernel's iowait sometimes goes.
 func delta(from, to []uint64, at int) float64 {
 	if to[at] < from[at] {
 		return 0
@@ -63,6 +63,9 @@ func delta(from, to []uint64, at int) float64 {
 func (s *Sampler) diskRow(t *samples.Table, row, begin int, from, to []uint64, seconds float64) {
 	d := func(field int) float64 { return delta(from, to, begin+field) }
 	t.Set(row, samples.Seconds, seconds)
+	if d(gapsAt) > 0 {
+		return
+	}
 	for _, c := range []struct {
 		column samples.Column
 		field  int

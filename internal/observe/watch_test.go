@@ -75,6 +75,9 @@ func TestATrialIsWhatHappenedBetweenItsMoments(t *testing.T) {
 	w := Watch{Root: root, Target: []string{"loop0"}, Below: []string{"sda"}, Others: []string{"sdb"}, ZFS: true, Pool: "tank"}
 	at(1, 10, 20, 30, 40, 50, 60)
 	before := w.Read(noon)
+	gone := w
+	gone.Target = []string{"sdz"}
+	unread := gone.Read(noon)
 	at(5, 11, 22, 33, 44, 55, 66)
 	end := w.Read(noon.Add(4 * time.Second))
 	at(7, 100, 32, 300, 54, 500, 76)
@@ -90,9 +93,6 @@ func TestATrialIsWhatHappenedBetweenItsMoments(t *testing.T) {
 	differ(t, "nothing is watched", Watch{}.Trial(Moment{At: noon}, Moment{At: noon.Add(time.Second)}, Moment{}), map[string]float64{"cpu.throttled": 0})
 	differ(t, "no time passed", Watch{}.Trial(Moment{At: noon}, Moment{At: noon}, Moment{}), nil)
 
-	gone := w
-	gone.Target = []string{"sdz"}
-	unread := gone.Read(noon)
 	if unread.Err == nil {
 		t.Error("a disk that is not there was read")
 	}

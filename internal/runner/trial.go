@@ -243,7 +243,7 @@ func (w *worker) execute(ctx context.Context, engine workload.Engine, env worklo
 	}
 	// The counters also cover the start and the end of the engine's process, which its own
 	// time does not.
-	for _, more := range []result.Metrics{watch.Trial(begin, end, drained), limits, idle, files} {
+	for _, more := range []result.Metrics{seen.sampler.Trial(begin, end, drained), limits, idle, files} {
 		maps.Copy(m.Metrics, more)
 	}
 	requests.add(m)
