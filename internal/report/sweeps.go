@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -19,8 +20,30 @@ func Setting(s result.Sweep, p result.SweepPoint) string {
 	return strings.Join(parts, ", ")
 }
 
-// SweepNote says of a point that it is the best, or cannot be told from it, or does not count.
-func SweepNote(s result.Sweep, i int) string {
+// SweepNotes say of each point of a sweep that it is the best, or cannot be told from it, or does not count, and
+// which verdicts qualify its number. rows are those of the run.
+func SweepNotes(rows []result.Row, s result.Sweep) []string {
+	var here []result.Row
+	for i := range rows {
+		if r := &rows[i]; r.Target == s.Target && r.Node == s.Node && r.Part == "" {
+			here = append(here, *r)
+		}
+	}
+	notes := make([]string, len(s.Points))
+	for i, p := range s.Points {
+		notes[i] = sweepNote(s, i)
+		at := slices.IndexFunc(here, func(r result.Row) bool { return r.Workload == p.Workload && r.Variant == p.Variant })
+		if at < 0 || p.Estimate == nil || len(p.InvalidatedBy) > 0 {
+			continue
+		}
+		if names := Qualified(here[at], s.Metric); len(names) > 0 {
+			notes[i] = strings.TrimPrefix(notes[i]+"; qualified: "+strings.Join(names, ", "), "; ")
+		}
+	}
+	return notes
+}
+
+func sweepNote(s result.Sweep, i int) string {
 	p := s.Points[i]
 	switch {
 	case s.Knee != nil && p.Over:
@@ -76,11 +99,12 @@ func Sweeps(w io.Writer, s result.Summary) error {
 			fmt.Fprintf(tw, "%s\t", strings.ToUpper(name))
 		}
 		fmt.Fprintf(tw, "N\t%s\t95%% INTERVAL\tP99\t\n", strings.ToUpper(cmp.Or(MetricName(sweep.Metric), "-")))
+		notes := SweepNotes(s.Rows, sweep)
 		for i, p := range sweep.Points {
 			for _, v := range p.Values {
 				fmt.Fprintf(tw, "%s\t", v)
 			}
-			fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\n", p.N, EstimateText(p.Estimate, sweep.Unit), IntervalText(p.Estimate, sweep.Unit), EstimateText(p.Latency, result.Seconds), SweepNote(sweep, i))
+			fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\n", p.N, EstimateText(p.Estimate, sweep.Unit), IntervalText(p.Estimate, sweep.Unit), EstimateText(p.Latency, result.Seconds), notes[i])
 		}
 		if err := tw.Flush(); err != nil {
 			return err

@@ -92,6 +92,24 @@ func Invalid(row result.Row, metric string) []string {
 	return names
 }
 
+// Qualified returns the names of the verdicts that qualify a metric of a row. What the workload says of the whole
+// trial is qualified by those on any of its operations.
+func Qualified(row result.Row, metric string) []string {
+	op := OperationOf(row, metric)
+	if op != "" || measuredBelow.MatchString(metric) {
+		return verdictsOn(row.Verdicts, op, result.Qualifies)
+	}
+	names := verdictsOn(row.Verdicts, "", result.Qualifies)
+	for _, op := range Operations(row) {
+		for _, name := range verdictsOn(row.Verdicts, op, result.Qualifies) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
 // OperationOf returns the operation that a metric is about, or "" if it is about the whole
 // trial. PostMark says what of it: phase.create.duration and original.create.count are of create.
 func OperationOf(row result.Row, metric string) string {

@@ -13,8 +13,8 @@ import (
 // decide gives each comparison that has a primary metric its outcome, and a sentence. A number
 // that a verdict invalidates decides nothing, whatever its interval, except where a variant stops
 // flushes on purpose, which the sentence then says. Of the others, Better and Worse are
-// corrected for their number.
-func decide(p *trial.Plan, rows []result.Row, all []compared) []result.Comparison {
+// corrected for their number. on has what targets share: the sentence of two that are on the same storage says so.
+func decide(p *trial.Plan, rows []result.Row, all []compared, on sharing) []result.Comparison {
 	var family []*Comparison
 	out := make([]result.Comparison, 0, len(all))
 	invalid := make([]string, len(all))
@@ -43,6 +43,9 @@ func decide(p *trial.Plan, rows []result.Row, all []compared) []result.Compariso
 				d.Sentence = sentence(c, p.Order, len(family))
 				if report.Unsafe(rows, c.Comparison, d.Metric) {
 					d.Sentence += " What is acknowledged can be lost when the power fails: UnsafeConfiguration."
+				}
+				if disks := on[place{c.Node, c.Target}][c.Control]; c.By == byTarget && len(disks) > 0 {
+					d.Sentence += fmt.Sprintf(" Both targets are on the same storage, %s, so this is no comparison of disks: SameDevice.", listed(disks, "disks"))
 				}
 			}
 			c.Primary = &d

@@ -10,6 +10,7 @@ import (
 	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/verdict"
 )
 
 // probes reports whether the trials of a workload are probes of a search, which have no row: each has a
@@ -72,8 +73,27 @@ func search(k trial.Knee, s result.Sweep, text string, done []*result.TrialSumma
 		}
 		s.Points = append(s.Points, *at)
 	}
-	s.Sentence = kneeSentence(*s.Knee, text)
+	s.Sentence = kneeSentence(*s.Knee, text) + worth(verdictsAt(*s.Knee, k, done))
 	return s
+}
+
+// verdictsAt are the verdicts on the probes that count at the two ends of an answer. That one was overloaded is
+// the answer itself.
+func verdictsAt(found result.Knee, k trial.Knee, done []*result.TrialSummary) (invalid, qualified []string) {
+	for _, t := range done {
+		made := knee.Of(k, []*result.TrialSummary{t})
+		if len(made) == 0 || made[0].Over && made[0].Disturbed || made[0].Rate != found.Lower && made[0].Rate != found.Upper {
+			continue
+		}
+		row := result.Row{Operations: t.Operations}
+		for _, v := range verdictsOf(*t, "") {
+			if v.Name != verdict.Overloaded {
+				row.Verdicts = append(row.Verdicts, result.RowVerdict{Verdict: v})
+			}
+		}
+		invalid, qualified = union(invalid, report.Invalid(row, k.Metric)), union(qualified, report.Qualified(row, k.Metric))
+	}
+	return invalid, slices.DeleteFunc(qualified, func(name string) bool { return slices.Contains(invalid, name) })
 }
 
 // kneeSentence says what a search found.

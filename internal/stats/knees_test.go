@@ -56,6 +56,35 @@ func TestASearchHasAnAnswerAndNoRow(t *testing.T) {
 	}
 }
 
+// The probes at the ends of an answer have verdicts, and it names them: not those of other rates, and not what the search
+// itself is about.
+func TestTheAnswerOfASearchNamesTheVerdictsOnItsEnds(t *testing.T) {
+	p := &trial.Plan{
+		Workers:   []trial.Worker{{Name: "fast.a", Target: "fast", Node: "a"}},
+		Workloads: []trial.Workload{{Name: "w", Knee: &trial.Knee{Metric: "read.latency.p99", Limit: 0.002, Text: "2ms", From: 100, To: 1000, Probes: 20}}},
+	}
+	verdicts := map[int64][]result.Verdict{
+		100: {{Name: "BackgroundIO", Effect: result.Qualifies}},
+		490: {{Name: "WorkingSetTooSmall", Effect: result.Qualifies}, {Name: "NotSteady", Effect: result.Qualifies, Operation: "write"}},
+		510: {{Name: "Overloaded", Effect: result.Invalidates}, {Name: "FromMemory", Effect: result.Invalidates, Operation: "read"}},
+	}
+	w := result.WorkerSummary{Worker: p.Workers[0], Environment: &result.Environment{}}
+	for i, rate := range []int64{100, 1000, 1000, 490, 510, 490, 510} {
+		latency := 0.0002
+		if rate > 500 {
+			latency = 0.2
+		}
+		w.Trials = append(w.Trials, result.TrialSummary{
+			Trial: trial.Trial{ID: fmt.Sprint(i), Workload: "w", Repeat: i + 1, Rate: rate}, Outcome: result.Measured, Operations: []string{"read", "write"},
+			Metrics: result.Metrics{"read.latency.p99": {Unit: result.Seconds, Value: latency}}, Verdicts: verdicts[rate],
+		})
+	}
+	got := Summarize(p, []result.WorkerSummary{w}, time.Time{}).Sweeps[0].Sentence
+	if want := "at 510 it is not (7 probes) [invalid: FromMemory; qualified: WorkingSetTooSmall]"; !strings.HasSuffix(got, want) {
+		t.Errorf("it says %q, want %q at the end", got, want)
+	}
+}
+
 // The trials were measured, but none of them what was asked for: that is said, and nothing of the storage.
 func TestASearchWhoseMetricNobodyMeasuredSaysSo(t *testing.T) {
 	p := &trial.Plan{

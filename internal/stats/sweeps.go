@@ -53,11 +53,14 @@ type curve struct {
 	plan   *trial.Plan
 	rows   []result.Row
 	worker *result.WorkerSummary
+	// qualified are the verdicts that qualify the number of each point.
+	qualified [][]string
 }
 
 func (c *curve) fill() {
+	c.qualified = make([][]string, len(c.Points))
 	for i := range c.Points {
-		c.point(&c.Points[i])
+		c.point(i)
 	}
 	c.best()
 	if c.Best == nil {
@@ -69,7 +72,8 @@ func (c *curve) fill() {
 }
 
 // point fills in what was measured at a point.
-func (c *curve) point(p *result.SweepPoint) {
+func (c *curve) point(i int) {
+	p := &c.Points[i]
 	at := slices.IndexFunc(c.rows, func(r result.Row) bool {
 		return r.Workload == p.Workload && r.Variant == p.Variant && r.Part == ""
 	})
@@ -82,7 +86,7 @@ func (c *curve) point(p *result.SweepPoint) {
 		c.choose(row)
 	}
 	p.Estimate, p.Latency = intervalOf(row, c.Metric), intervalOf(row, c.Latency)
-	p.InvalidatedBy = report.Invalid(row, c.Metric)
+	p.InvalidatedBy, c.qualified[i] = report.Invalid(row, c.Metric), report.Qualified(row, c.Metric)
 }
 
 // choose chooses the metric that decides, from the first point that was measured: that of the
@@ -207,17 +211,19 @@ func (c *curve) sentence() string {
 	if best.Latency != nil {
 		text += ", p99 " + report.Seconds(best.Latency.Median)
 	}
-	var tied []string
+	text += worth(nil, c.qualified[*c.Best])
+	var tied, worse []int
 	invalid, unmeasured := 0, 0
-	for _, p := range c.Points {
-		if p.Tied {
-			tied = append(tied, report.Setting(c.Sweep, p))
-		}
+	for i, p := range c.Points {
 		switch {
 		case len(p.InvalidatedBy) > 0:
 			invalid++
 		case p.Estimate == nil:
 			unmeasured++
+		case p.Tied:
+			tied = append(tied, i)
+		case i != *c.Best:
+			worse = append(worse, i)
 		}
 	}
 	switch {
@@ -225,13 +231,13 @@ func (c *curve) sentence() string {
 	case len(tied) == 0 && invalid+unmeasured == len(c.Points)-1:
 		text += "; no other setting has a number to compare it with"
 	case len(tied) == 0 && invalid+unmeasured > 0:
-		text += "; the others that count are worse"
+		text += "; the others that count are worse" + c.ofSome(worse)
 	case len(tied) == 0:
-		text += "; every other setting is worse"
+		text += "; every other setting is worse" + c.ofSome(worse)
 	case c.worker == nil:
 		text += "; of several volumes, no setting is told from another"
 	default:
-		text += "; cannot be told from it: " + strings.Join(tied, "; ")
+		text += "; cannot be told from it: " + c.each(tied)
 		if units := SweepUnits(len(c.Points)); best.N < units {
 			text += fmt.Sprintf(" (%d settings need %d trials each to be told apart)", len(c.Points), units)
 		}
@@ -243,4 +249,56 @@ func (c *curve) sentence() string {
 		text += fmt.Sprintf("; of %d settings %d have numbers that do not count", len(c.Points), invalid)
 	}
 	return text
+}
+
+// each names points, each with the verdicts that qualify it, which are said once if all have the same.
+func (c *curve) each(points []int) string {
+	alike := len(points) > 1 && !slices.ContainsFunc(points, func(i int) bool { return !slices.Equal(c.qualified[i], c.qualified[points[0]]) })
+	var names []string
+	for _, i := range points {
+		name := report.Setting(c.Sweep, c.Points[i])
+		if !alike {
+			name += worth(nil, c.qualified[i])
+		}
+		names = append(names, name)
+	}
+	text := strings.Join(names, "; ")
+	if alike && len(c.qualified[points[0]]) > 0 {
+		text += " [each qualified: " + strings.Join(c.qualified[points[0]], ", ") + "]"
+	}
+	return text
+}
+
+// ofSome says of how many points the numbers are qualified, and by which verdicts: they may be why these are worse.
+func (c *curve) ofSome(points []int) string {
+	n := 0
+	var names []string
+	for _, i := range points {
+		if len(c.qualified[i]) > 0 {
+			n, names = n+1, union(names, c.qualified[i])
+		}
+	}
+	switch {
+	case n == 0:
+		return ""
+	case n == len(points):
+		return worth(nil, names)
+	default:
+		return fmt.Sprintf(" [%d of them qualified: %s]", n, strings.Join(names, ", "))
+	}
+}
+
+// worth says in brackets which verdicts invalidate a number, and which qualify it; nothing if there are none.
+func worth(invalid, qualified []string) string {
+	var parts []string
+	if len(invalid) > 0 {
+		parts = append(parts, "invalid: "+strings.Join(invalid, ", "))
+	}
+	if len(qualified) > 0 {
+		parts = append(parts, "qualified: "+strings.Join(qualified, ", "))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " [" + strings.Join(parts, "; ") + "]"
 }

@@ -83,6 +83,33 @@ func TestTheBestPointAndThoseThatCannotBeToldFromIt(t *testing.T) {
 	}
 }
 
+// An answer names the verdicts on the points that it speaks of, once if they all have the same.
+func TestAnAnswerNamesTheVerdictsOnItsPoints(t *testing.T) {
+	says := func(name string) result.Verdict {
+		return result.Verdict{Name: name, Effect: result.Qualifies, Operation: "read"}
+	}
+	far, near, few := map[string]float64{"1": 100, "4": 300, "16": 900}, map[string]float64{"1": 898, "4": 900, "16": 903}, map[string]float64{"1": 100, "4": 300, "16": 900}
+	for name, c := range map[string]struct {
+		repeats  int
+		noise    float64
+		levels   map[string]float64
+		verdicts map[string]result.Verdict
+		says     string
+	}{
+		"the best":          {8, 0.01, far, map[string]result.Verdict{"16": says("DepthIgnored")}, ", p99 2.00ms [qualified: DepthIgnored]; every other setting is worse."},
+		"one that is worse": {8, 0.01, far, map[string]result.Verdict{"4": says("Throttled")}, ", p99 2.00ms; every other setting is worse [1 of them qualified: Throttled]."},
+		"all":               {8, 0.01, far, map[string]result.Verdict{"1": says("Throttled"), "4": says("NotSteady"), "16": says("Throttled")}, " [qualified: Throttled]; every other setting is worse [qualified: Throttled, NotSteady]."},
+		"one tied":          {3, 0.01, few, map[string]result.Verdict{"4": says("Throttled")}, "cannot be told from it: iodepth=1; iodepth=4 [qualified: Throttled] ("},
+		"all tied":          {8, 0.05, near, map[string]result.Verdict{"1": says("Throttled"), "4": says("Throttled"), "16": says("Throttled")}, " [each qualified: Throttled]."},
+		"an invalid one":    {8, 0.01, far, map[string]result.Verdict{"1": says("Throttled"), "4": {Name: "FromMemory", Effect: result.Invalidates}}, "; the others that count are worse [qualified: Throttled]; of 3 settings 1 have numbers that do not count."},
+		"another operation": {8, 0.01, far, map[string]result.Verdict{"16": {Name: "NotSteady", Effect: result.Qualifies, Operation: "write"}}, ", p99 2.00ms; every other setting is worse."},
+	} {
+		if got := sweptRun(c.repeats, c.noise, c.levels, c.verdicts).Sweeps[0].Sentence + "."; !strings.Contains(got, c.says) {
+			t.Errorf("%s: it says %q, want %q", name, got, c.says)
+		}
+	}
+}
+
 // With points that are all alike, one of them is told from the best in at most 5 % of runs, although the
 // best is chosen by the same numbers.
 func TestAmongEqualPointsNoneIsBetter(t *testing.T) {

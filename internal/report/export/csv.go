@@ -75,14 +75,15 @@ func worth(t result.TrialSummary, part result.PartSummary, metric string) string
 	return report.Worth(row, report.OperationOf(row, metric))
 }
 
-// Comparisons writes one line for each metric of each comparison: the medians of both sides, and
-// their ratio and difference with the 95 % intervals.
+// Comparisons writes one line for each metric of each comparison: the medians of both sides,
+// their ratio and difference with the 95 % intervals, and which of the two sides is invalid and why.
 func Comparisons(w io.Writer, s result.Summary) error {
 	lines := [][]string{{
 		"target", "node", "workload", "part", "variant", "control", "metric", "unit", "pairs", "bounds", "control_median", "variant_median",
-		"ratio", "ratio_low", "ratio_high", "difference", "difference_low", "difference_high",
+		"ratio", "ratio_low", "ratio_high", "difference", "difference_low", "difference_high", "verdicts",
 	}}
 	for _, c := range s.Comparisons {
+		rows := rowsOf(s.Rows, c)
 		for _, name := range slices.Sorted(maps.Keys(c.Metrics)) {
 			m := c.Metrics[name]
 			ratio := cmp.Or(m.Ratio, &result.Interval{})
@@ -94,17 +95,30 @@ func Comparisons(w io.Writer, s result.Summary) error {
 				cell(c.Target), cell(c.Node), cell(c.Workload), cell(c.Part), cell(c.Variant), cell(c.Control), cell(name), cell(m.Unit),
 				strconv.Itoa(m.Pairs), strconv.Itoa(m.Bounds), plain(&m.Control), plain(&m.Variant), median, plain(ratio.Low), plain(ratio.High),
 				plain(&m.Difference.Median), plain(m.Difference.Low), plain(m.Difference.High),
+				cell(report.InvalidArms(rows, c, name)),
 			})
 		}
 	}
 	return csv.NewWriter(w).WriteAll(lines)
 }
 
+// rowsOf are the few rows among which both sides of a comparison are, so that not all are searched for each metric.
+func rowsOf(rows []result.Row, c result.Comparison) []result.Row {
+	var out []result.Row
+	for i := range rows {
+		if r := &rows[i]; r.Node == c.Node && r.Workload == c.Workload && r.Part == c.Part {
+			out = append(out, *r)
+		}
+	}
+	return out
+}
+
 // Sweeps writes one line for each point of each sweep: what was set, the estimate of the sweep's metric,
-// and the p99 beside it.
+// the p99 beside it, and a note that names the verdicts on it.
 func Sweeps(w io.Writer, s result.Summary) error {
 	lines := [][]string{{"target", "node", "workload", "variant", "setting", "row_workload", "row_variant", "metric", "unit", "n", "median", "low", "high", "p99", "note"}}
 	for _, sweep := range s.Sweeps {
+		notes := report.SweepNotes(s.Rows, sweep)
 		for i, p := range sweep.Points {
 			e, p99 := cmp.Or(p.Estimate, &result.Interval{}), ""
 			median := ""
@@ -116,7 +130,7 @@ func Sweeps(w io.Writer, s result.Summary) error {
 			}
 			lines = append(lines, []string{
 				cell(sweep.Target), cell(sweep.Node), cell(sweep.Workload), cell(sweep.Variant), cell(report.Setting(sweep, p)), cell(p.Workload), cell(p.Variant),
-				cell(sweep.Metric), cell(sweep.Unit), strconv.Itoa(p.N), median, plain(e.Low), plain(e.High), p99, cell(report.SweepNote(sweep, i)),
+				cell(sweep.Metric), cell(sweep.Unit), strconv.Itoa(p.N), median, plain(e.Low), plain(e.High), p99, cell(notes[i]),
 			})
 		}
 	}

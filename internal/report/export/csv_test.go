@@ -51,6 +51,66 @@ func TestABoundStandsInALine(t *testing.T) {
 	}
 }
 
+// invalidVariant is a comparison whose variant is 90 times the control, from memory.
+func invalidVariant() result.Summary {
+	row := func(variant string, verdicts ...result.RowVerdict) result.Row {
+		return result.Row{Target: "t", Node: "n", Workload: "w", Variant: variant, N: 6, Operations: []string{"read", "write"}, Verdicts: verdicts}
+	}
+	change := result.Change{Unit: result.PerSecond, Pairs: 6, Control: 1000, Variant: 90000, Ratio: &result.Interval{Median: 90}, Difference: result.Interval{Median: 89000}}
+	return result.Summary{
+		Rows: []result.Row{row("a"), row("b", result.RowVerdict{Verdict: result.Verdict{Name: "FromMemory", Effect: result.Invalidates, Operation: "write"}, Trials: 6})},
+		Comparisons: []result.Comparison{{
+			Target: "t", Node: "n", Workload: "w", Variant: "b", Control: "a", Operations: []string{"read", "write"},
+			Metrics: map[string]result.Change{"read.iops": change, "write.iops": change},
+		}},
+	}
+}
+
+// A ratio goes nowhere without what its two sides are worth.
+func TestARatioSaysThatASideIsInvalid(t *testing.T) {
+	s := invalidVariant()
+	var lines, markdown strings.Builder
+	if err := errors.Join(Comparisons(&lines, s), Markdown(&markdown, s)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ text, want string }{
+		{lines.String(), "difference,difference_low,difference_high,verdicts\n"},
+		{lines.String(), "read.iops,1/s,6,0,1000,90000,90,,,89000,,,\n"},
+		{lines.String(), "write.iops,1/s,6,0,1000,90000,90,,,89000,,,variant invalid: FromMemory\n"},
+		{markdown.String(), "| Ratio | 95 % interval | Worth |\n|---|---|---|---|--:|--:|--:|--:|--:|---|\n"},
+		{markdown.String(), "| `read.iops` | 6 | 1.00k | 90.0k | 90.000 | – | – |\n"},
+		{markdown.String(), "| `write.iops` | 6 | 1.00k | 90.0k | 90.000 | – | variant invalid: FromMemory |\n"},
+	} {
+		if !strings.Contains(c.text, c.want) {
+			t.Errorf("%q is missing in\n%s", c.want, c.text)
+		}
+	}
+}
+
+// A point of a sweep goes nowhere without the verdicts on it.
+func TestAPointOfASweepNamesItsVerdicts(t *testing.T) {
+	s := result.Summary{
+		Rows: []result.Row{{
+			Target: "t", Node: "n", Workload: "w@size-1m", Operations: []string{"read"},
+			Verdicts: []result.RowVerdict{{Verdict: result.Verdict{Name: "WorkingSetTooSmall", Effect: result.Qualifies}}},
+		}},
+		Sweeps: []result.Sweep{{
+			Target: "t", Node: "n", Workload: "w", Parameters: []string{"size"}, Metric: "read.iops", Unit: result.PerSecond, Best: new(0),
+			Points: []result.SweepPoint{{Workload: "w@size-1m", Values: []string{"1m"}, N: 6, Estimate: &result.Interval{Median: 1000}}},
+		}},
+	}
+	var lines, markdown strings.Builder
+	if err := errors.Join(Sweeps(&lines, s), Markdown(&markdown, s)); err != nil {
+		t.Fatal(err)
+	}
+	if want := ",best; qualified: WorkingSetTooSmall\n"; !strings.HasSuffix(lines.String(), want) {
+		t.Errorf("%q is missing in\n%s", want, lines.String())
+	}
+	if want := "| best; qualified: WorkingSetTooSmall |\n"; !strings.Contains(markdown.String(), want) {
+		t.Errorf("%q is missing in\n%s", want, markdown.String())
+	}
+}
+
 // A verdict on one job of a trial stands beside the numbers of that job only.
 func TestAVerdictOnAJobStandsBesideItsNumbers(t *testing.T) {
 	part := func(name string) result.PartSummary {

@@ -114,7 +114,7 @@ func TestTrialsHaveALineForEachMetricAndOneForAFailure(t *testing.T) {
 func TestComparisonsHaveRatiosAndDifferences(t *testing.T) {
 	s, _ := sample("x")
 	got := written(t, func(w io.Writer) error { return Comparisons(w, s) })
-	if want := "x,x,x,x,x,x,read.iops,1/s,6,0,100,90,0.9,0.85,0.95,-10,-15,-5\n"; !strings.Contains(got, want) {
+	if want := "x,x,x,x,x,x,read.iops,1/s,6,0,100,90,0.9,0.85,0.95,-10,-15,-5,control invalid: FromMemory; variant invalid: FromMemory\n"; !strings.Contains(got, want) {
 		t.Errorf("there is no line %s in\n%s", want, got)
 	}
 }

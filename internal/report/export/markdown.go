@@ -122,10 +122,11 @@ func (m *markdown) sweeps(s result.Summary) {
 		m.line("")
 		m.line("| Setting | n | %s | 95 %% interval | p99 | Note |", prose(report.MetricName(sweep.Metric)))
 		m.line("|---|--:|--:|--:|--:|---|")
+		notes := report.SweepNotes(s.Rows, sweep)
 		for i, p := range sweep.Points {
 			n++
 			m.line("| %s | %d | %s | %s | %s | %s |", tableName(report.Setting(sweep, p)), p.N, report.EstimateText(p.Estimate, sweep.Unit),
-				prose(report.IntervalText(p.Estimate, sweep.Unit)), report.EstimateText(p.Latency, result.Seconds), prose(report.SweepNote(sweep, i)))
+				prose(report.IntervalText(p.Estimate, sweep.Unit)), report.EstimateText(p.Latency, result.Seconds), prose(notes[i]))
 		}
 	}
 	if left > 0 {
@@ -144,8 +145,8 @@ func (m *markdown) comparisons(s result.Summary) {
 			}
 			if n++; n == 1 {
 				m.line("")
-				m.line("| Target | Workload | Variant | Metric | Pairs | Control | Variant | Ratio | 95 %% interval |")
-				m.line("|---|---|---|---|--:|--:|--:|--:|--:|")
+				m.line("| Target | Workload | Variant | Metric | Pairs | Control | Variant | Ratio | 95 %% interval | Worth |")
+				m.line("|---|---|---|---|--:|--:|--:|--:|--:|---|")
 			}
 			change := c.Metrics[metric]
 			ratio, interval := "–", "–"
@@ -154,8 +155,8 @@ func (m *markdown) comparisons(s result.Summary) {
 					interval = fmt.Sprintf("%.3f–%.3f", *change.Ratio.Low, *change.Ratio.High)
 				}
 			}
-			m.line("| %s | %s | %s to %s | %s | %d | %s | %s | %s | %s |", tableName(c.Target), tableName(report.WithPart(c.Workload, c.Part)), tableName(c.Variant), tableName(c.Control),
-				tableName(metric), change.Pairs, report.InUnit(change.Unit, change.Control), report.InUnit(change.Unit, change.Variant), ratio, interval)
+			m.line("| %s | %s | %s to %s | %s | %d | %s | %s | %s | %s | %s |", tableName(c.Target), tableName(report.WithPart(c.Workload, c.Part)), tableName(c.Variant), tableName(c.Control),
+				tableName(metric), change.Pairs, report.InUnit(change.Unit, change.Control), report.InUnit(change.Unit, change.Variant), ratio, interval, cmp.Or(prose(report.InvalidArms(s.Rows, c, metric)), "–"))
 		}
 	}
 	if left > 0 {

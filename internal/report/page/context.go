@@ -20,6 +20,8 @@ type Compared struct {
 	Why     string
 	Drawn   *Drawn
 	Outcome string
+	// Worth says which of the two sides is invalid, and why.
+	Worth string
 }
 
 // comparisons returns what each variant changed.
@@ -33,6 +35,7 @@ func comparisons(s result.Summary) (out []Compared, left int) {
 			change, at := c.Metrics[name], pointer("comparisons", i, "metrics", name)
 			line := Compared{
 				Target: c.Target, Node: c.Node, Workload: report.WithPart(c.Workload, c.Part), Variant: c.Variant, Control: c.Control, Metric: name,
+				Worth:  report.InvalidArms(s.Rows, c, name),
 				Pairs:  whole(change.Pairs, at+"/pairs"),
 				Before: number(change.Unit, change.Control, at+"/control"), After: number(change.Unit, change.Variant, at+"/variant"),
 			}

@@ -55,6 +55,7 @@ type view struct {
 	SettingsLeft                  int
 	Comparisons                   []Compared
 	ComparisonsLeft               int
+	ComparisonsJudged             bool
 	Places                        []Place
 	PlacesLeft                    int
 	Steps                         []Step
@@ -108,6 +109,7 @@ func newView(in Input) view {
 	v.Decisions = decisions(s)
 	v.Verdicts, v.VerdictsLeft = verdicts(places)
 	v.Comparisons, v.ComparisonsLeft = comparisons(s)
+	v.ComparisonsJudged = slices.ContainsFunc(v.Comparisons, func(c Compared) bool { return c.Worth != "" })
 	v.Places, v.PlacesLeft = environments(s)
 	v.Metrics, v.MetricsLeft = allMetrics(places)
 	v.Settings, v.SettingsLeft = settings(in.Workers)

@@ -260,3 +260,30 @@ func TestAnAnswerSpeaksForWhatWasReplicated(t *testing.T) {
 		t.Errorf("rounds on one volume speak for it alone: %q", got)
 	}
 }
+
+// A ratio of which a side is invalid is struck through, and says why; no run without one has a column for it.
+func TestARatioSaysThatASideIsInvalid(t *testing.T) {
+	s := result.Summary{
+		Rows: []result.Row{{Target: "t", Node: "n", Workload: "w", Variant: "b", N: 6, Operations: []string{"read", "write"}, Verdicts: []result.RowVerdict{{Verdict: result.Verdict{Name: "FromMemory", Effect: result.Invalidates, Operation: "write"}}}}},
+		Comparisons: []result.Comparison{{
+			Target: "t", Node: "n", Workload: "w", Variant: "b", Control: "a", Operations: []string{"read", "write"},
+			Metrics: map[string]result.Change{"read.iops": {Pairs: 6}, "write.iops": {Pairs: 6}},
+		}},
+	}
+	table := func() string {
+		var b strings.Builder
+		if err := Write(&b, Input{Summary: s}); err != nil {
+			t.Fatal(err)
+		}
+		_, text, _ := strings.Cut(b.String(), `<section id="comparisons">`)
+		text, _, _ = strings.Cut(text, "</section>")
+		return text
+	}
+	if text := table(); !strings.Contains(text, `<td class="worth">variant invalid: FromMemory</td>`) || strings.Count(text, `class="invalid"`) != 1 || strings.Count(text, `<td class="worth">`) != 2 {
+		t.Errorf("it is not said once:\n%s", text)
+	}
+	s.Rows = nil
+	if text := table(); strings.Contains(text, "Verdicts") || strings.Contains(text, "worth") {
+		t.Errorf("there is a column:\n%s", text)
+	}
+}
