@@ -132,7 +132,9 @@ func (f *Facts) countSamples() bool {
 }
 
 // leaves reports whether what the job wrote may still be on its way to the disks when it has ended.
-func (f *Facts) leaves() bool { return len(f.writing().operations) > 0 && !f.direct() && !f.syncs() }
+func (f *Facts) leaves() bool {
+	return len(f.writing().operations) > 0 && !f.direct() && !f.leavesNothing()
+}
 
 // endBeforeOthers is when the row's job ended, if others ran on for a second or more. False: they did not, or that is not known.
 func (r *row) endBeforeOthers(f *Facts) (time.Time, bool) {
@@ -164,8 +166,7 @@ func (r *row) endBeforeOthers(f *Facts) (time.Time, bool) {
 func (r *row) leftAtItsEnd(f *Facts) float64 {
 	w, own := r.whole, f.writing().bytes
 	end, ok := r.endBeforeOthers(f)
-	layers := w.Target.Layers
-	if !ok || !r.jobs[0].leaves() || own < enough || w.Samples == nil || len(layers) > 0 && layers[0].HasOption("sync") {
+	if !ok || !r.jobs[0].leaves() || own < enough || w.Samples == nil {
 		return 0
 	}
 	interval := 0.0

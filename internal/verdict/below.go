@@ -85,15 +85,11 @@ func pastPageCache(layers []result.Layer) bool {
 	})
 }
 
-// through is how many bytes of the workload's the loop device moved. What others moved may have been
-// holes of its file, which need no I/O below.
+// through is how many bytes of the workload's the loop device moved. What others moved, such as zeroes that
+// ext4 writes after its first mount, may have been holes of its file, which need no I/O below.
 func (f *Facts) through(d direction) float64 {
 	if !f.counted() {
 		return d.bytes // the loop device itself is not counted
 	}
-	moved := f.value("device."+d.name+".bytes") * (1 - min(1, f.value("device.foreign.share")))
-	if f.direct() {
-		return min(moved, d.bytes)
-	}
-	return moved
+	return min(d.bytes, f.value("device."+d.name+".bytes")*(1-min(1, f.value("device.foreign.share"))))
 }

@@ -22,9 +22,12 @@ const (
 	ofWindows, fewestWindows = 0.1, 2
 )
 
-// plainFilesystem reports whether the target's file system writes what it is given, and little more.
+// plainFilesystems are file systems that write what they are given, and little more.
+var plainFilesystems = []string{"ext2", "ext3", "ext4", "xfs"}
+
+// plainFilesystem reports whether the target's file system is one of them, or there is none.
 func (f *Facts) plainFilesystem() bool {
-	return f.Target.FilesystemType == "" || slices.Contains([]string{"ext2", "ext3", "ext4", "xfs"}, f.Target.FilesystemType)
+	return f.Target.FilesystemType == "" || slices.Contains(plainFilesystems, f.Target.FilesystemType)
 }
 
 // plainPath reports whether each layer between the target and what is counted of its disks passes on what it
@@ -152,10 +155,10 @@ func index(direction string) int {
 // metadata are its own, and nobody knows how much they are where it syncs.
 func (f *Facts) notMine(own, disks [2]float64) (moved, foreign float64) {
 	moved, foreign = disks[0], max(0, disks[0]-own[0])
-	if f.syncs() || len(f.writing().operations) == 0 && !f.onlyReads() {
+	if f.syncsOften() || len(f.writing().operations) == 0 && !f.onlyReads() {
 		return moved, foreign
 	}
-	return moved + disks[1], foreign + max(0, disks[1]-1.3*own[1]*f.copies())
+	return moved + disks[1], foreign + max(0, disks[1]-f.toDisks(own[1]))
 }
 
 // betweenTrials: for the same work the disks moved much more in one trial than in another, so that

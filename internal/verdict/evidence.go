@@ -65,7 +65,7 @@ func (f *Facts) noZFSEvidence(why string) []result.Verdict {
 // they were synced one by one or at the end, as bonnie++ does and iozone with -e, went past all caches, or
 // the engine timed what was left in memory (drained).
 func (f *Facts) writesAreTold() bool {
-	if f.direct() || f.syncs() || f.has("drain.duration") {
+	if f.direct() || f.leavesNothing() || f.has("drain.duration") {
 		return true
 	}
 	if c := f.Measurement.Command; len(c) > 0 && (path.Base(c[0]) == "bonnie++" || path.Base(c[0]) == "iozone" && slices.Contains(c, "-e")) {

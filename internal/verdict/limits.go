@@ -91,19 +91,30 @@ func (f *Facts) changeOf(limit, done samples.Column) (c change, ok bool) {
 	if c.limited <= 0.05*c.all || c.limited >= 0.95*c.all {
 		return c, false
 	}
+	disks := float64(max(1, len(f.Target.Devices)))
+	var sum change
 	for _, disk := range f.Target.Counted() {
+		one := c
 		for _, row := range t.Select(samples.Disk, disk) {
 			if v := t.Values[done][row]; !math.IsNaN(v) {
 				if limited[t.At[row]] {
-					c.rate += v
+					one.rate += v
 				} else {
-					c.otherwise += v
+					one.otherwise += v
 				}
 			}
 		}
+		one.rate, one.otherwise = one.rate/c.limited, one.otherwise/(c.all-c.limited)
+		if one.decided() && one.rate <= 1.1*one.limit { // of the others, which do more or nothing, none need be limited
+			return one, true
+		}
+		sum.rate, sum.otherwise = sum.rate+one.rate/disks, sum.otherwise+one.otherwise/disks
 	}
-	disks := float64(max(1, len(f.Target.Devices)))
-	c.rate /= c.limited * disks
-	c.otherwise /= (c.all - c.limited) * disks
-	return c, c.rate >= 0.9*c.limit && math.Abs(c.otherwise-c.rate) > 0.1*c.rate
+	c.rate, c.otherwise = sum.rate, sum.otherwise
+	return c, c.decided()
+}
+
+// decided reports whether the limit was what decided the rate while it was there.
+func (c change) decided() bool {
+	return c.rate >= 0.9*c.limit && math.Abs(c.otherwise-c.rate) > 0.1*c.rate
 }

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
@@ -68,25 +67,30 @@ var latencyTarget = regexp.MustCompile(`(?m)^latency_target=`)
 
 var numjobs = regexp.MustCompile(`(?m)^numjobs=(\d+)$`)
 
-// threads of a fio job file; 0: it is none. Only one group of jobs can be judged.
+// threads of a fio job file with one job; 0: it is none.
 func (f *Facts) threads() float64 {
-	input := f.Measurement.Input
-	jobs := 0
-	for line := range strings.Lines(input) {
-		if strings.HasPrefix(line, "[") && !strings.HasPrefix(line, "[global]") {
-			jobs++
-		}
-	}
-	if jobs != 1 {
+	if len(f.jobTexts()) != 1 {
 		return 0
 	}
-	if m := numjobs.FindStringSubmatch(input); m != nil {
-		n, err := strconv.ParseFloat(m[1], 64)
-		if err == nil {
-			return n
-		}
+	return f.allThreads()
+}
+
+// allThreads are those of all jobs of a fio job file; 0: it is none, or they do not all run at once.
+func (f *Facts) allThreads() float64 {
+	jobs, all := f.jobTexts(), 0.0
+	if len(jobs) > 1 && !f.atOnce() {
+		return 0
 	}
-	return 1
+	for _, job := range jobs {
+		own := 1.0
+		if m := numjobs.FindStringSubmatch(job); m != nil {
+			if n, err := strconv.ParseFloat(m[1], 64); err == nil {
+				own = n
+			}
+		}
+		all += own
+	}
+	return all
 }
 
 const (
@@ -114,7 +118,7 @@ func cpuBound(f *Facts) []result.Verdict {
 	if f.has(mean) && f.value(mean) < briefWait && f.value(slice) < computingSlice {
 		return nil // it sleeps and is woken all the time: it waits for the disks
 	}
-	threads, used := f.threads(), f.value("cpu.user")+f.value("cpu.system")
+	threads, used := f.allThreads(), f.value("cpu.user")+f.value("cpu.system")
 	if threads == 0 || f.open() || used < 0.9*threads || !f.counted() || f.deviceDepth() >= 0.7*f.depth() {
 		return nil
 	}
@@ -221,19 +225,19 @@ func blockSizeLimited(f *Facts) []result.Verdict {
 	var out []result.Verdict
 	for _, d := range []direction{f.reading(), f.writing()} {
 		h := f.Measurement.Histograms[d.name]
-		if h == nil || h.Count() == 0 || d.bytes < enough || !f.counted() || !f.direct() {
+		if h == nil || h.Count() == 0 || d.bytes < enough || !f.counted() {
 			continue
 		}
 		block := d.bytes / float64(h.Count())
-		requests := f.value("device." + d.name + ".count")
-		if requests == 0 {
-			continue
+		requests, moved := f.value("device."+d.name+".count"), f.value("device."+d.name+".bytes")
+		if requests == 0 || !f.direct() && (f.row != nil || moved < 0.5*d.bytes || f.deviceDepth() > 1.5) {
+			continue // the page cache answers, or joins blocks
 		}
-		request, depth := f.value("device."+d.name+".bytes")/requests, f.value(d.name+".bandwidth")/block*f.value(d.name+".latency.mean")
+		request, depth := moved/requests, f.value(d.name+".bandwidth")/block*f.value(d.name+".latency.mean")
 		if f.row != nil {
 			request = block // those of all jobs are counted together, and nothing is joined to one block at a time
 		}
-		if block >= smallRequest || request >= smallRequest || depth > 1.5 {
+		if block >= smallRequest || request >= smallRequest || depth > 1.5 || depth < 0.5 { // less: it pauses, or its rate was asked for
 			continue
 		}
 		out = append(out, d.each(result.Verdict{

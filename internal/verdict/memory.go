@@ -72,7 +72,7 @@ func (f *Facts) writeShare() (share, never float64, proof result.Metrics, ok boo
 	// A journal may have made up for what was missing at the end. But the sync also wrote what
 	// other programs had left in memory, and a workload that syncs, or goes past the page cache,
 	// leaves nothing of its own.
-	if !f.direct() && !f.syncs() {
+	if !f.direct() && !f.leavesNothing() {
 		share = max(share, min(1, (later-metadata)/d.bytes))
 	}
 	never = max(0, 1-(atEnd+later)/d.bytes)
@@ -93,13 +93,14 @@ func fromMemory(f *Facts) []result.Verdict {
 		return f.row.fromMemory(f)
 	}
 	var out []result.Verdict
-	if share, proof, ok := f.readShare(); ok && !f.thin() && !f.reduces() {
+	if share, proof, ok := f.readShare(); ok && !f.reduces() {
+		share -= f.thinShare(share)
 		if e, bad := effect(share); bad {
-			d := f.reading()
-			sentence := fmt.Sprintf("%s of the %s that were read came from memory, not from the disks.", percent(share), report.Bytes(d.bytes))
+			d, who := f.reading(), "were read"
 			if d.together {
-				e, sentence = worstOf(share), fmt.Sprintf("%s of the %s that all tests together read came from memory, not from the disks.", percent(share), report.Bytes(d.bytes))
+				e, who = worstOf(share), "all tests together read"
 			}
+			sentence := fmt.Sprintf("%s of the %s that %s came from %s.", percent(share), report.Bytes(d.bytes), who, f.notTheDisks())
 			out = append(out, d.each(result.Verdict{
 				Name: FromMemory, Effect: e, Sentence: sentence, Evidence: proof,
 				Settle: howToReadDisks,
@@ -186,24 +187,52 @@ func drained(f *Facts) []result.Verdict {
 	})
 }
 
-// thin reports whether holes or unwritten extents explain why the disks read less.
+// thin reports whether some of the files are holes or unwritten extents, so that the disks read less.
 func (f *Facts) thin() bool { return f.value("files.thin") > 0.01 }
+
+// thinShare is how much of the share of reads that no disk did holes explain: what direct I/O misses is theirs, as memory
+// does not answer it; of other reads, as many as there are holes in the files.
+func (f *Facts) thinShare(share float64) float64 {
+	switch {
+	case !f.thin():
+		return 0
+	case f.direct():
+		return share
+	default:
+		return min(share, f.value("files.thin"))
+	}
+}
+
+// notTheDisks is where reads came from that no disk did, in words.
+func (f *Facts) notTheDisks() string {
+	if f.thin() {
+		return "memory, or from parts of the files that were never written, not from the disks"
+	}
+	return "memory, not from the disks"
+}
 
 // thinReads: what was read was never written, which needs no I/O.
 func thinReads(f *Facts) []result.Verdict {
-	share, proof, ok := f.readShare()
-	if !f.thin() || !ok {
+	whole := f
+	if f.row != nil {
+		whole = f.row.whole
+	}
+	share, proof, ok := whole.readShare()
+	if !whole.thin() || !ok {
 		return nil
+	}
+	share = whole.thinShare(share)
+	proof.Set("files.thin", result.Ratio, whole.value("files.thin"))
+	v := result.Verdict{Name: ThinReads, Evidence: proof, Settle: "Write the files before they are read: prefill: Auto does that."}
+	if f.row != nil {
+		return f.row.part(share, "read", nobody).verdicts(v, f.reading(), "came", "from parts of the files that were never written, which needs no I/O")
 	}
 	e, bad := effect(share)
 	if !bad {
 		return nil
 	}
-	proof.Set("files.thin", result.Ratio, f.value("files.thin"))
-	return f.reading().each(result.Verdict{
-		Name: ThinReads, Effect: e, Evidence: proof, Settle: "Write the files before they are read: prefill: Auto does that.",
-		Sentence: fmt.Sprintf("%s of what was read needed no I/O: %s of the files was never written.", percent(share), percent(f.value("files.thin"))),
-	})
+	v.Effect, v.Sentence = e, fmt.Sprintf("%s of what was read needed no I/O: %s of the files was never written.", percent(share), percent(whole.value("files.thin")))
+	return f.reading().each(v)
 }
 
 // compressing are options of file systems that compress: of btrfs, of f2fs, and of bcachefs.
@@ -265,7 +294,7 @@ func dataReduced(f *Facts) []result.Verdict {
 // removes reports whether the workload removes files that nothing has synced.
 func (f *Facts) removes() bool {
 	ops := f.operations()
-	return slices.ContainsFunc([]string{"unlink", "delete"}, func(op string) bool { return slices.Contains(ops, op) }) && !f.syncs()
+	return slices.ContainsFunc([]string{"unlink", "delete"}, func(op string) bool { return slices.Contains(ops, op) }) && !f.leavesNothing()
 }
 
 // repeats: the data repeats itself.

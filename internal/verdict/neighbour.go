@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"storagebench.io/storagebench/internal/report"
@@ -92,10 +93,10 @@ func noisyNeighbour(f *Facts) []result.Verdict {
 			// Journals and metadata are the workload's own, and can be more than its data. What only
 			// reads has none worth the name.
 			writes := len(d.operations) > 0
-			if !plain || f.syncs() || !writes && !f.onlyReads() {
+			if !plain || f.syncsOften() || !writes && !f.onlyReads() {
 				continue
 			}
-			own = 1.3 * d.bytes * f.copies()
+			own = f.toDisks(d.bytes)
 		}
 		all += moved
 		foreign += max(0, moved-own-metadata)
@@ -122,16 +123,31 @@ func noisyNeighbour(f *Facts) []result.Verdict {
 	}}
 }
 
-// oftenFlushed is how many flushes a second are somebody's who syncs: the journal of a file system commits every few
-// seconds.
-const oftenFlushed = 10
+// fileBlock is the block of ext4 and XFS, as a rule.
+const fileBlock = 4 << 10
 
-// flushesOfOthers: fio syncs nothing, and the disks were busy with flushes. They move no data, so that no other check of
+// toDisks is how many bytes the disks write at most for so many that the workload wrote, with the metadata of the file system.
+// Direct I/O pads the first write to a block of a file that nothing was written to before.
+func (f *Facts) toDisks(bytes float64) float64 {
+	padded := 1.0
+	overwrites := len(f.Measurement.Files) > 0 && allOf(f.Measurement.Files, func(c result.FileChoice) bool { return c.Files == result.Overwrite })
+	if n := f.writes(); f.Target.FilesystemType != "" && !overwrites && !math.IsInf(n, 1) {
+		padded = max(1, fileBlock*n/max(1, f.inAll("write.bytes")))
+	}
+	return 1.3 * padded * bytes * f.copies()
+}
+
+// oftenFlushed is how many flushes a second are somebody's who syncs: the journal of a file system commits every few
+// seconds. flushesOfSync is how many of a disk a sync takes at most: for the data, and before and after the journal's commit.
+const oftenFlushed, flushesOfSync = 10, 4
+
+// flushesOfOthers: the disks were busy with flushes, of which fio's syncs explain none or few. They move no data, so that no other check of
 // neighbours sees them.
 func flushesOfOthers(f *Facts) []result.Verdict {
 	fio := sequential.MatchString(f.Measurement.Input) || random.MatchString(f.Measurement.Input)
 	duration, flushes := f.value("device.seconds"), f.value("device.flush.count")
-	if !fio || !f.direct() || f.syncs() || !f.plainFilesystem() || duration <= 0 || flushes < oftenFlushed*duration {
+	flushes -= flushesOfSync * f.syncCount() * float64(max(1, len(f.Target.Devices)))
+	if !fio || !f.direct() || !f.plainFilesystem() || duration <= 0 || flushes < oftenFlushed*duration {
 		return nil
 	}
 	share := min(1, flushes*f.value("device.flush.await")/duration)
@@ -140,7 +156,7 @@ func flushesOfOthers(f *Facts) []result.Verdict {
 	}
 	return []result.Verdict{{
 		Name: NoisyNeighbour, Effect: result.Qualifies, Settle: "Find out who else syncs on the disks, and measure again without it.",
-		Sentence: fmt.Sprintf("The disks flushed their caches %.0f times per second, for %s of the time, and the workload syncs nothing.", flushes/duration, percent(share)),
+		Sentence: fmt.Sprintf("The disks flushed their caches %.0f times per second, for %s of the time, and the workload's own syncs do not explain that.", flushes/duration, percent(share)),
 		Evidence: evidence(
 			number{"flushes", result.PerSecond, flushes / duration},
 			number{"share", result.Ratio, share},

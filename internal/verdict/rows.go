@@ -135,24 +135,27 @@ func onRows(verdicts []result.Verdict, rows []string) []result.Verdict {
 	return verdicts
 }
 
-// add adds a verdict to others for the rows that have none of its name and operation. Rows with the same sentence share it.
+// add adds a verdict to others for the rows that have none of its name and operation, or one that only qualifies where it
+// invalidates, and which it takes the place of. Rows with the same sentence share it.
 func (f *Facts) add(to []result.Verdict, v result.Verdict) []result.Verdict {
 	v.Sentence = plain(v.Sentence)
+	var kept []result.Verdict
 	for _, o := range to {
-		if o.Name != v.Name || o.Operation != v.Operation {
-			continue
+		left := true
+		switch {
+		case o.Name != v.Name || o.Operation != v.Operation:
+		case rank(v.Effect) < rank(o.Effect):
+			o, left = f.without(o, v)
+		default:
+			if v, left = f.without(v, o); !left {
+				return to
+			}
 		}
-		if len(o.Parts) == 0 {
-			return to
-		}
-		if len(v.Parts) == 0 {
-			v.Parts = f.rowNames()
-		}
-		v.Parts = slices.DeleteFunc(slices.Clone(v.Parts), func(row string) bool { return slices.Contains(o.Parts, row) })
-		if len(v.Parts) == 0 {
-			return to
+		if left {
+			kept = append(kept, o)
 		}
 	}
+	to = kept
 	same := func(o result.Verdict) bool {
 		return o.Name == v.Name && o.Operation == v.Operation && o.Effect == v.Effect && o.Sentence == v.Sentence
 	}
@@ -161,6 +164,18 @@ func (f *Facts) add(to []result.Verdict, v result.Verdict) []result.Verdict {
 		return to
 	}
 	return append(to, v)
+}
+
+// without leaves to a verdict the rows that another one is not about; false: there are none.
+func (f *Facts) without(v, other result.Verdict) (result.Verdict, bool) {
+	if len(other.Parts) == 0 {
+		return v, false
+	}
+	if len(v.Parts) == 0 {
+		v.Parts = f.rowNames()
+	}
+	v.Parts = slices.DeleteFunc(slices.Clone(v.Parts), func(row string) bool { return slices.Contains(other.Parts, row) })
+	return v, len(v.Parts) > 0
 }
 
 // parted is which share of what a row moved memory had: at least, as is to be expected, and at most.
@@ -191,7 +206,7 @@ func (r *row) part(share float64, direction string, sure func(*Facts) bool) part
 	case own == 0:
 		return parted{}
 	case memory > 1.02*(open+othersOpen)+enough:
-		return parted{share, share, share} // so nobody is sure
+		return r.part(share, direction, nobody) // so none of them is
 	case open == 0:
 		return parted{}
 	}
@@ -217,12 +232,12 @@ func nobody(*Facts) bool { return false }
 // fromMemory of a row.
 func (r *row) fromMemory(f *Facts) []result.Verdict {
 	var out []result.Verdict
-	if share, proof, ok := r.whole.readShare(); ok && !r.whole.thin() {
-		p := r.part(share, "read", (*Facts).direct)
-		out = append(out, p.verdicts(result.Verdict{Name: FromMemory, Settle: howToReadDisks, Evidence: proof}, f.reading(), "came", "from memory, not from the disks")...)
+	if share, proof, ok := r.whole.readShare(); ok {
+		p := r.part(share-r.whole.thinShare(share), "read", (*Facts).direct)
+		out = append(out, p.verdicts(result.Verdict{Name: FromMemory, Settle: howToReadDisks, Evidence: proof}, f.reading(), "came", "from "+r.whole.notTheDisks())...)
 	}
 	if share, _, proof, ok := r.whole.writeShare(); ok {
-		p := r.part(share, "write", func(j *Facts) bool { return j.direct() || j.syncs() }).with(r.leftAtItsEnd(f))
+		p := r.part(share, "write", func(j *Facts) bool { return j.direct() || j.leavesNothing() }).with(r.leftAtItsEnd(f))
 		out = append(out, p.verdicts(result.Verdict{Name: FromMemory, Settle: f.howToSync(), Evidence: proof}, f.writing(), "were", "still in memory when the clock stopped")...)
 	}
 	return out

@@ -3,7 +3,6 @@ package verdict
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -103,23 +102,6 @@ func risky(t result.Tunable) bool {
 	}
 }
 
-// openedToSync is a job of fio that opens its files with O_SYNC or O_DSYNC.
-var openedToSync = regexp.MustCompile(`(?m)^sync=(1|sync|dsync)$`)
-
-// synced is how many times the workload made data durable.
-func (f *Facts) synced() float64 {
-	n := f.value("sync.ios") + f.value("sync.count") + f.value(result.FilesSynced)
-	if openedToSync.MatchString(f.Measurement.Input) {
-		n += f.value("write.ios")
-	}
-	return n
-}
-
-// syncs reports whether the workload relies on syncs.
-func (f *Facts) syncs() bool {
-	return slices.ContainsFunc(f.operations(), f.isSync) || f.sets("sync", "fsync", "fdatasync", "end_fsync", "fsync_on_close")
-}
-
 // onlyStarted reports whether fio's syncs only have the kernel begin to write, with sync_file_range.
 func (f *Facts) onlyStarted() bool {
 	return f.sets("sync_file_range") && !f.sets("sync", "fsync", "fdatasync")
@@ -187,14 +169,19 @@ func unsafe(f *Facts) []result.Verdict {
 
 // toolErrors: some operations failed.
 func toolErrors(f *Facts) []result.Verdict {
-	var out []result.Verdict
-	for _, op := range f.operations() {
-		if n := f.value(op + ".errors"); n > 0 {
-			out = append(out, result.Verdict{
-				Name: ToolErrors, Effect: result.Invalidates, Operation: op, Evidence: evidence(number{"errors", result.Count, n}),
-				Sentence: fmt.Sprintf("%.0f of these operations failed.", n), Settle: "See the tool's output, and mend what fails.",
-			})
+	failed := func(op, metric, sentence string) []result.Verdict {
+		n := f.value(metric)
+		if n == 0 {
+			return nil
 		}
+		return []result.Verdict{{
+			Name: ToolErrors, Effect: result.Invalidates, Operation: op, Evidence: evidence(number{"errors", result.Count, n}),
+			Sentence: fmt.Sprintf(sentence, n), Settle: "See the tool's output, and mend what fails.",
+		}}
+	}
+	out := failed("", "errors", "%.0f operations failed, and the tool does not say which.")
+	for _, op := range f.operations() {
+		out = append(out, failed(op, op+".errors", "%.0f of these operations failed.")...)
 	}
 	return out
 }

@@ -135,6 +135,9 @@ func (s series) stalled(slowest float64) (v result.Verdict, ok bool) {
 		}
 	}
 	span := s.span()
+	if slowest > 0 && slowest < 0.5*longest {
+		return v, false // no operation waited: the workload itself paused
+	}
 	if longest < stallSeconds || longest < stallShare*span || usual*longest < fewest {
 		return v, false // of a slow workload, a pause is no surprise
 	}

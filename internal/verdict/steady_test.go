@@ -84,7 +84,6 @@ func TestWavesAreSteady(t *testing.T) {
 }
 
 func TestAChangeIsSeen(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 6))
 	for name, c := range map[string]struct {
 		intervals int
 		course    func(n course) course
@@ -98,6 +97,7 @@ func TestAChangeIsSeen(t *testing.T) {
 		"a drift downwards, at length":    {1000, func(n course) course { return func(i int) float64 { return n(i) * (1 - float64(i)/2000) } }, 0.2},
 	} {
 		t.Run(name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(5, 6))
 			for range 50 {
 				f := reads(oneJob, went("read", c.intervals, 0.5, c.course(noise(r, c.cv, 0))))
 				judged := Judge(f)
@@ -183,7 +183,6 @@ func TestAStallIsSeen(t *testing.T) {
 
 // A stall is as long as the interval, and falls into two of them: something completes in each, but an operation took that long.
 func TestAStallBetweenTwoIntervalsIsSeen(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 7))
 	for name, c := range map[string]struct {
 		slowest float64
 		left    [2]float64 // of the rate in the intervals that the stall is in
@@ -197,7 +196,7 @@ func TestAStallBetweenTwoIntervalsIsSeen(t *testing.T) {
 		"a slow one of fast ones":   {3, [2]float64{1, 1}, false},
 		"longer than two intervals": {2.5, [2]float64{0, 0}, true},
 	} {
-		n := noise(r, 0.05, 0)
+		n := noise(rand.New(rand.NewPCG(7, 7)), 0.05, 0)
 		f := reads(oneJob, went("read", 14, 1, func(i int) float64 {
 			if i == 5 || i == 6 {
 				return n(i) * c.left[i-5]

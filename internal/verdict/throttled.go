@@ -5,6 +5,7 @@ import (
 
 	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/samples"
 )
 
 // limited is what of I/O a cgroup limits: how metrics name it, its rate, and how it is written.
@@ -34,6 +35,9 @@ func throttled(f *Facts) []result.Verdict {
 			} {
 				// Half a second of credit, as a throttle gives, is 5 % of 10 s.
 				limit := f.value(of.prefix + d.name + "." + q.name)
+				if of.prefix == "limit." && len(f.Target.Counted()) > 1 && f.Samples != nil {
+					of.disks, of.rate, of.words = 1, f.diskAtLimit(d, q, limit), "for a disk"
+				}
 				if limit <= 0 || of.rate < 0.9*limit {
 					continue
 				}
@@ -65,6 +69,19 @@ func (f *Facts) rateOfDisks(d direction, q limited) float64 {
 		rate = max(rate, f.value("device."+d.name+"."+q.name)/busy)
 	}
 	return rate
+}
+
+// diskAtLimit returns the rate of a disk that did as much as the lowest limit of several lets through; 0: none did. One that does
+// more has no limit, or another one: a file can lie on one disk of two, and the limit be of either.
+func (f *Facts) diskAtLimit(d direction, q limited, limit float64) float64 {
+	busy := f.busySeconds()
+	for _, name := range f.Target.Counted() {
+		rate := f.Samples.Sum(samples.Disk, name, columnsOf[d.name+"."+q.name], nil) / busy
+		if credit := 0.5 / busy; rate >= 0.9*limit && rate <= (1.1+credit)*limit {
+			return rate
+		}
+	}
+	return 0
 }
 
 // rateAbove is what a device did that is above all disks. If one of those below does more than it is given, that

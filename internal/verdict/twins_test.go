@@ -137,6 +137,10 @@ var pairs = map[string]pair{
 	},
 	"failed operations": {
 		verdict: ToolErrors, operation: "read", effect: result.Invalidates, lie: setting("read.errors", 3.0),
+		twins: map[string]func(*Facts){"none": setting("read.errors", 0.0, "errors", 0.0)},
+	},
+	"errors of an operation that nobody knows": {
+		verdict: ToolErrors, effect: result.Invalidates, lie: setting("errors", 3.0),
 		twins: map[string]func(*Facts){"none": setting("read.errors", 0.0)},
 	},
 	"a limit of bytes": {
@@ -259,8 +263,13 @@ var pairs = map[string]pair{
 		verdict: BlockSizeLimited, operation: "write", effect: result.Qualifies, lie: blocks(4096, 4096, 1),
 		twins: map[string]func(*Facts){
 			"large blocks": blocks(1<<20, 512<<10, 1), "merged ones": blocks(4096, 512<<10, 1), "many at a time": blocks(4096, 4096, 16),
-			"random ones": both(blocks(4096, 4096, 1), input("rw=randwrite")),
+			"random ones": both(blocks(4096, 4096, 1), input("rw=randwrite")), "whose rate was asked for": blocks(4096, 4096, 0.05),
+			"through the page cache": both(blocks(4096, 512<<10, 1), buffered, setting("device.queue.depth", 0.9)),
 		},
+	},
+	"a bandwidth of small blocks, which the page cache does not join": {
+		verdict: BlockSizeLimited, operation: "write", effect: result.Qualifies, lie: both(blocks(4096, 4096, 1), buffered, setting("device.queue.depth", 0.9)),
+		twins: map[string]func(*Facts){"many at a time at the disk": both(blocks(4096, 4096, 1), buffered, setting("device.queue.depth", 4.0))},
 	},
 	"disks that were busy before": {
 		verdict: BackgroundIO, effect: result.Invalidates, lie: background(0.25), twins: map[string]func(*Facts){"idle": background(0), "hardly": background(0.04), "a log": setting("background.write.bytes", 200e3, "device.seconds", 1e6)},
@@ -356,7 +365,7 @@ func honestWorlds(r *rand.Rand, n int) []Facts {
 // In whichever honest world it is told, each lie has its verdict and no other, and its twins
 // have none.
 func TestEachLieHasItsVerdictAndItsTwinsHaveNone(t *testing.T) {
-	for name, p := range merged(pairs, spinningPairs, memoryPairs, unsyncedPairs, depthPairs, trimPairs, layerPairs, zfsPairs, pathPairs, cachePairs, limitPairs) {
+	for name, p := range merged(pairs, spinningPairs, memoryPairs, unsyncedPairs, depthPairs, trimPairs, layerPairs, zfsPairs, pathPairs, cachePairs, limitPairs, syncPairs, sharedPairs) {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(100) {
 				world := func() Facts { return honestWorlds(rand.New(rand.NewPCG(seed, 1)), 1)[0] }
@@ -398,7 +407,7 @@ func onlyThese(t *testing.T, what string, verdicts []result.Verdict, names []str
 // A verdict that no pair tells is one that nobody knows to be right.
 func TestThereIsALieForEachVerdict(t *testing.T) {
 	told := map[string]bool{}
-	for _, p := range merged(pairs, spinningPairs, memoryPairs, unsyncedPairs, depthPairs, trimPairs, layerPairs, zfsPairs, pathPairs, cachePairs, limitPairs) {
+	for _, p := range merged(pairs, spinningPairs, memoryPairs, unsyncedPairs, depthPairs, trimPairs, layerPairs, zfsPairs, pathPairs, cachePairs, limitPairs, syncPairs, sharedPairs) {
 		told[p.verdict] = told[p.verdict] || p.lie != nil
 	}
 	for _, name := range Names {

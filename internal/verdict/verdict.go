@@ -138,10 +138,10 @@ func questions(checks []check, byRow bool) []question {
 // chain holds the checks in the order in which their verdicts are reported. A check that names
 // a cause comes before the one that sees only its effect.
 var chain = slices.Concat(
-	ofTrials(memoryBacked), ofRows(cachedBelow), ofTrials(thinReads, thinTrims), ofRows(dataReduced, repeats, fromMemory), ofTrials(unsynced, drained),
+	ofTrials(memoryBacked), ofRows(cachedBelow, thinReads), ofTrials(thinTrims), ofRows(dataReduced, repeats, fromMemory), ofTrials(unsynced, drained),
 	ofRows(directIOFallback, impossible), ofTrials(heads), ofRows(aboveLink), ofTrials(leftInMemory, readBack), ofRows(onlyStarts), ofTrials(unsafe,
 		toolErrors, overloaded, ladder, limitChanged, throttled, cpuThrottled, cpuBound, queueHidesLatency), ofRows(depthIgnored, blockSizeLimited, smallBlocks),
-	ofTrials(backgroundIO, foreignRequests, noisyNeighbour, flushesOfOthers, comesAndGoes, betweenTrials), ofRows(notSteady), ofTrials(neverSteady, tooSmall), ofRows(workingSet),
+	ofTrials(backgroundIO, foreignRequests, noisyNeighbour, noisyBelow, flushesOfOthers, comesAndGoes, betweenTrials), ofRows(notSteady), ofTrials(neverSteady, tooSmall), ofRows(workingSet),
 	ofTrials(noDeviceEvidence, runnerDisturbs),
 )
 
@@ -164,6 +164,9 @@ func Judge(f Facts) []result.Verdict {
 		}
 	}
 	for _, v := range slices.Concat(onTime(rows), ofWholes(&f, out)) {
+		out = f.add(out, v)
+	}
+	for _, v := range ofMixtures(&f, rows, out) {
 		out = f.add(out, v)
 	}
 	slices.SortStableFunc(out, func(a, b result.Verdict) int { return cmp.Compare(rank(a.Effect), rank(b.Effect)) })

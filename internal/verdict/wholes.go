@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 
 	"storagebench.io/storagebench/internal/result"
@@ -73,4 +75,40 @@ func (f *Facts) ofWhole(parts []string, name string, judged []result.Verdict) (v
 // takes part in the whole as often as the others.
 func (f *Facts) took(op string) float64 {
 	return max(1, f.value(op+".count")) * f.value(op+".latency.mean")
+}
+
+// mixes is a job of fio whose threads read and write by turns.
+var mixes = regexp.MustCompile(`(?m)^(?:rw|readwrite)=(?:rand)?(?:rw|readwrite)$`)
+
+// ofMixtures returns, for each row whose threads read and write by turns, what decides the time of one of both and is not
+// said of the other: as many as are read are written, in a fixed ratio, so that the rate of both is decided.
+func ofMixtures(f *Facts, rows []*Facts, judged []result.Verdict) []result.Verdict {
+	if !slices.ContainsFunc(f.Measurement.Parts, func(p result.Part) bool { return len(p.Operations) > 0 }) {
+		rows = []*Facts{f}
+	}
+	var out []result.Verdict
+	for _, r := range rows {
+		if len(r.jobTexts()) != 1 || !mixes.MatchString(r.Measurement.Input) {
+			continue
+		}
+		name := ""
+		if r.row != nil {
+			name = r.row.name
+		}
+		for _, half := range []struct{ one, other string }{{"read", "write"}, {"write", "read"}} {
+			for _, v := range judged {
+				decides := v.Name == Throttled || v.Effect == result.Invalidates && (v.Name == UnsafeConfiguration || slices.Contains(ofData, v.Name))
+				if !decides || v.Operation != half.one || !v.OnRow(name) {
+					continue
+				}
+				v.Operation, v.Effect = half.other, result.Qualifies
+				v.Sentence = fmt.Sprintf("The same threads also %s, in a fixed ratio, and of that holds: %s", half.one, v.Sentence)
+				out = append(out, v)
+				if r.row != nil {
+					out[len(out)-1].Parts = []string{name}
+				}
+			}
+		}
+	}
+	return out
 }

@@ -33,7 +33,7 @@ func workingSet(f *Facts) []result.Verdict {
 // inStep: direct I/O moved each block several times, for one clone after the other.
 func inStep(f *Facts, d direction) []result.Verdict {
 	share := f.value(d.name + result.InStep)
-	if _, bad := effect(share); !bad || !f.direct() || d.name == "write" && f.syncs() {
+	if _, bad := effect(share); !bad || !f.direct() || d.name == "write" && f.syncsEach() {
 		return nil
 	}
 	done := map[string]string{"read": "read", "write": "written"}[d.name]
@@ -92,12 +92,12 @@ func (f *Facts) workingBytes(d direction, files float64) (bytes float64, metric 
 	return files, result.FilesBytes, 1
 }
 
-// again: direct I/O moved the same few blocks again and again. Of writes with syncs nothing is said, as
-// each sync has to reach the medium.
+// again: direct I/O moved the same few blocks again and again. Of writes nothing is said if syncs come between, as
+// what is written until a sync has to reach the medium.
 func again(f *Facts, d direction, files float64) []result.Verdict {
 	same, measure, share := f.workingBytes(d, files)
 	writes := d.name == "write"
-	if !f.direct() || len(d.operations) == 0 || same == 0 || same > diskCache || share*d.bytes < sameTimes*same || writes && f.syncs() {
+	if !f.direct() || len(d.operations) == 0 || same == 0 || same > diskCache || share*d.bytes < sameTimes*same || writes && f.syncedEvery() < sameTimes*same {
 		return nil
 	}
 	done, why, settle := "read", "the cache of the disk itself can hold them", "Use files, or a part of the device, that are larger than the disk's cache, such as 1 GiB"
@@ -105,7 +105,7 @@ func again(f *Facts, d direction, files float64) []result.Verdict {
 		settle += ", and all of their blocks alike"
 	}
 	if writes {
-		done, why, settle = "written", why+", and nothing made the disk write them to its medium", settle+"; or sync what is written, as with fdatasync=1"
+		done, why, settle = "written", why+", and no sync made the disk write each of them to its medium", settle+"; or sync what is written, as with fdatasync=1"
 	}
 	sentence := fmt.Sprintf("The same %s were %s %.0f times: %s.", report.Bytes(same), done, d.bytes/same, why)
 	if share < 1 {

@@ -60,7 +60,7 @@ func TestTruth(t *testing.T) {
 			t.Fatalf("STORAGEBENCH_TRUTH_PART is %q, not like 1/3: %v", text, err)
 		}
 	}
-	for i, k := range slices.Concat(asked, before, layered, beneath, changed, repeated, mixed, programs, linked) {
+	for i, k := range slices.Concat(asked, before, layered, beneath, changed, repeated, mixed, programs, linked, rarely) {
 		if i%parts != part-1 {
 			continue
 		}

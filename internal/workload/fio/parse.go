@@ -177,8 +177,8 @@ func rated(clones []*jobOutput, m result.Measurement) error {
 	return nil
 }
 
-// failedIOs notes what failed in a job that went on (continue_on_error), and counts it where
-// it is clear which operation failed.
+// failedIOs notes what failed in a job that went on (continue_on_error), and counts it: as the operation's where
+// it is clear which one failed, and else as the whole workload's.
 func failedIOs(own []foreignJob, metrics result.Metrics) []string {
 	var n uint64
 	for _, j := range own {
@@ -187,9 +187,11 @@ func failedIOs(own []foreignJob, metrics result.Metrics) []string {
 	if n == 0 {
 		return nil
 	}
+	name := "errors"
 	if ops := measured(metrics); len(ops) == 1 {
-		metrics.Set(ops[0]+".errors", result.Count, float64(n))
+		name = ops[0] + "." + name
 	}
+	metrics.Set(name, result.Count, float64(n))
 	return []string{fmt.Sprintf("%d I/Os failed, and fio went on (continue_on_error)", n)}
 }
 
