@@ -3,12 +3,14 @@ package verdict
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
 
 	"storagebench.io/storagebench/internal/report"
 	"storagebench.io/storagebench/internal/result"
+	"storagebench.io/storagebench/internal/samples"
 )
 
 // cpuThrottled: a quota stopped the workload.
@@ -114,6 +116,9 @@ func cpuBound(f *Facts) []result.Verdict {
 	if v := f.waitsForCPU(); v != nil {
 		return v
 	}
+	if v := f.stolen(); v != nil {
+		return v
+	}
 	const mean, slice = "engine.cpu.wait.mean", "engine.cpu.slice.mean"
 	if f.has(mean) && f.value(mean) < briefWait && f.value(slice) < computingSlice {
 		return nil // it sleeps and is woken all the time: it waits for the disks
@@ -170,6 +175,27 @@ func (f *Facts) waitsForCPU() []result.Verdict {
 			number{"wait.share", result.Ratio, share},
 			number{"latency", result.Seconds, latency},
 		),
+	}}
+}
+
+// stolen: the host of this virtual machine gave its CPUs to others, which no clock of the machine's own threads tells.
+func (f *Facts) stolen() []result.Verdict {
+	if f.Samples == nil {
+		return nil
+	}
+	var stolen, all float64
+	for _, row := range f.Samples.Select(samples.Machine, "") {
+		if share, seconds := f.Samples.Values[samples.CPUSteal][row], f.Samples.Values[samples.Seconds][row]; !math.IsNaN(share * seconds) {
+			stolen, all = stolen+share*seconds, all+seconds
+		}
+	}
+	if all == 0 || stolen/all <= 0.1 {
+		return nil
+	}
+	return []result.Verdict{{
+		Name: CPUBound, Effect: result.Qualifies, Settle: "Measure on a machine whose CPUs are its own.",
+		Sentence: fmt.Sprintf("The host of this virtual machine gave %s of the time of its CPUs to others.", percent(stolen/all)),
+		Evidence: evidence(number{"stolen", result.Ratio, stolen / all}),
 	}}
 }
 
@@ -267,6 +293,9 @@ func impossible(f *Facts) []result.Verdict {
 	}
 	for _, d := range []direction{f.reading(), f.writing()} {
 		p50, rate := cmp.Or(f.value(d.name+".latency.p50"), f.value(d.name+".completion.p50")), f.value(d.name+".bandwidth")
+		if f.row != nil && f.row.whole.atOnce() {
+			rate = max(rate, f.row.whole.value(d.name+".bandwidth")) // the jobs share the links
+		}
 		switch {
 		case link > 0 && rate > 1.05*link:
 			out = append(out, d.each(result.Verdict{

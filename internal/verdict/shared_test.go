@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"maps"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,7 @@ var sharedPairs = map[string]pair{
 			"of which nobody knows when": both(twoJobs, func(f *Facts) { f.Measurement.Input += "stonewall=1\n" }, setting("cpu.user", 0.4, "cpu.system", 1.55)),
 		},
 	},
+	"a host that gives the CPUs to others": {verdict: CPUBound, effect: result.Qualifies, lie: steals(0.15), twins: map[string]func(*Facts){"now and then": steals(0.05), "that does not say": steals(math.NaN())}},
 	"a limit of one of two disks": {
 		verdict: Throttled, operation: "write", effect: result.Qualifies, lie: twoDisks(1, 0),
 		twins: map[string]func(*Facts){"which is idle": twoDisks(5, 0), "far away": twoDisks(0.4, 0.4)},
@@ -140,6 +142,18 @@ func onLoop(filesystem string, direct bool) func(*Facts) {
 func belowDoes(reads, writes float64) func(*Facts) {
 	return func(f *Facts) {
 		f.set("below.read.bytes", reads*f.value("device.read.bytes"), "below.write.bytes", writes*f.value("device.write.bytes"))
+	}
+}
+
+// steals is a trial during which the host took such a share of the machine's CPUs.
+func steals(share float64) func(*Facts) {
+	return func(f *Facts) {
+		f.Samples = &samples.Table{}
+		for i := range 9 {
+			row := f.Samples.Add(time.Unix(int64(i), 0), samples.Machine, "")
+			f.Samples.Set(row, samples.Seconds, 0.1)
+			f.Samples.Set(row, samples.CPUSteal, share)
+		}
 	}
 }
 
@@ -255,6 +269,29 @@ func TestAPauseIsNoStall(t *testing.T) {
 		}
 		if v := notSteady(&f); (len(v) > 0) != c.seen {
 			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}
+
+// Jobs that run at once share the links of the disks: each may be below what these carry, and all of them above.
+func TestJobsAtOnceShareTheLinks(t *testing.T) {
+	for name, c := range map[string]struct {
+		more   string
+		carry  float64
+		wanted result.Effect
+	}{
+		"above": {"", 80 << 20, result.Invalidates}, "below": {"", 130 << 20, ""}, "one after the other": {"stonewall=1\n", 80 << 20, ""},
+	} {
+		job := jobOfWorld{operation: "read", bytes: 60 << 20, direct: true, text: "runtime=1\ntime_based=1\n"}
+		f := jobsOf(job, job)
+		f.Measurement.Input = strings.ReplaceAll(f.Measurement.Input, "stonewall=1\n", c.more)
+		f.Target.Layers[1].LinkBytesPerSecond = c.carry
+		f.set("read.bandwidth", float64(120<<20))
+		v := Judge(f)
+		for _, row := range []string{"job-0", "job-1"} {
+			if got := effectOn(v, ImpossibleUncached, row); got != c.wanted {
+				t.Errorf("%s: %s: %q, want %q", name, row, got, c.wanted)
+			}
 		}
 	}
 }
