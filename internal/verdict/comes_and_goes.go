@@ -65,17 +65,17 @@ func comesAndGoes(f *Facts) []result.Verdict {
 	if f.Samples == nil || !f.counted() || !f.direct() || f.reduces() || !f.plainFilesystem() || !f.plainPath() || f.row == nil && inTurns.MatchString(f.Measurement.Input) {
 		return nil // jobs that take turns are judged one by one, as rates jump where one follows another
 	}
-	var all, bad, first, last, most float64
+	var all, bad, first, last, most, foreign float64
 	for _, w := range f.windows() {
 		all++
 		if w.foreign > disturbed*w.moved && w.foreign > faint*w.seconds {
 			if bad == 0 {
 				first = w.begin
 			}
-			bad, last, most = bad+1, w.begin+w.seconds, max(most, w.foreign/w.seconds)
+			bad, last, most, foreign = bad+1, w.begin+w.seconds, max(most, w.foreign/w.seconds), foreign+w.foreign
 		}
 	}
-	if bad < fewestWindows || bad <= ofWindows*all {
+	if bad < fewestWindows || bad <= ofWindows*all || f.excess() < foreign/2 {
 		return nil
 	}
 	return []result.Verdict{{
@@ -149,6 +149,13 @@ func index(direction string) int {
 		return 1
 	}
 	return 0
+}
+
+// excess is how much more the disks moved than the workload, in all of the time. Where a workload has bursts, the disks and its own
+// rates seem apart in the seconds in which one begins or ends, but not in sum.
+func (f *Facts) excess() float64 {
+	read := max(0, f.value("device.read.bytes")-f.reading().bytes)
+	return read + max(0, f.value("device.write.bytes")-f.copies()*f.writing().bytes)
 }
 
 // notMine returns what the disks moved, and how much of it the workload does not explain. Journals and

@@ -138,3 +138,26 @@ func TestWhatIsWrittenBesideAWorkloadThatOnlyReadsIsNotItsOwn(t *testing.T) {
 		}
 	}
 }
+
+// Of a workload with bursts, the tool's own rates may be in another second than what the disks did: nobody else was there.
+func TestBurstsAreNoNeighbour(t *testing.T) {
+	for name, c := range map[string]struct {
+		others float64
+		found  bool
+	}{"nobody": {0, false}, "somebody beside them": {40 << 20, true}} {
+		f := beside("read", func(int) float64 { return c.others })
+		for row, scope := range f.Samples.Scope {
+			burst := func(second int) float64 { return 2 * float64(second%2) }
+			second := row / 3 / 10
+			switch scope {
+			case samples.Disk:
+				f.Samples.Set(row, samples.ReadBytes, burst(second)*(100<<20)/10+c.others/10)
+			case samples.Workload:
+				f.Samples.Set(row, samples.Bytes, burst(second+1)*(100<<20)/10)
+			}
+		}
+		if v := Judge(f); (find(v, NoisyNeighbour, "") != nil) != c.found {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}
