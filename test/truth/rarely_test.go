@@ -70,7 +70,7 @@ var rarely = []kind{
 		twin: oneOfTwo(64 << 30),
 	},
 	{
-		name: "a disk that is not counted for a moment", verdict: "NoDeviceEvidence", operation: "", timed: true,
+		name: "a disk that is not counted for a moment", verdict: "NoDeviceEvidence", operation: "", never: []string{"FromMemory"}, timed: true,
 		lie:  interrupted("0"),
 		twin: interrupted("1"),
 	},
