@@ -244,7 +244,8 @@ func TestTextsThatArePutTogetherHaveTheNumbersOfBoth(t *testing.T) {
 				t.Logf("%s and %s, %s: %v", first, second, how, err)
 				continue
 			}
-			if want, got := numbers(slices.Concat(a, b)), numbers(both); !maps.Equal(want, got) {
+			own, _ := unquoted(slices.Concat(a, b)) // one of the second may be in the first, and count once
+			if want, got := numbers(slices.Concat(a, b)), numbers(both); !maps.Equal(want, got) && !maps.Equal(numbers(own), got) {
 				t.Errorf("%s and %s, %s:\n%s", first, second, how, difference(want, got))
 			}
 		}

@@ -151,6 +151,8 @@ func (p parser) read(file File) (tables []table, notes []string, err error) {
 	tables, err = p.parse(text)
 	if err == nil {
 		tables, notes = rated(tables)
+		tables, again := unquoted(tables)
+		notes = append(notes, again...)
 		if len(tables) > 0 {
 			distinguish(tables)
 			return tables, notes, nil
@@ -207,24 +209,6 @@ func distinguish(tables []table) {
 		if t := &tables[i]; count[t.identity()] > 1 && !t.titled {
 			t.howOnly = t.howOnly || t.name == ""
 			t.name = strings.TrimSpace(fmt.Sprintf("%s report %d", t.name, i+1))
-		}
-	}
-}
-
-// divide tells tables apart that have the same title in different sections.
-func divide(tables []table) {
-	sections, ids := map[string]map[string]bool{}, make([]string, len(tables))
-	for i := range tables {
-		id := fmt.Sprintf("%q %q", tables[i].name, tables[i].machine)
-		if ids[i] = id; sections[id] == nil {
-			sections[id] = map[string]bool{}
-		}
-		sections[id][tables[i].section] = true
-	}
-	for i := range tables {
-		if t := &tables[i]; len(sections[ids[i]]) > 1 && t.titled && t.section != "" {
-			t.settings = maps.Clone(t.settings)
-			t.settings["section"] = whole(t.section)
 		}
 	}
 }

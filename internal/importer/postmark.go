@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -223,6 +224,9 @@ type postmarkParser struct {
 	// known reports that the text shows the session to which a report belongs: the prompt, or a
 	// setting. Else it has other settings than the report before it.
 	known bool
+	// transactions are those that the session shows, or the report before this one: of its rate, only
+	// what agrees with them is counted.
+	transactions string
 	// read is the first line that belongs to nothing yet, and top where the program began.
 	read, top int
 	tables    []table
@@ -240,7 +244,7 @@ func parsePostmark(output []byte) ([]table, error) {
 			p.top = i
 		}
 		if postmarkBanner.MatchString(line) || postmarkQuit.MatchString(line) {
-			p.settings, p.known = map[string]string{}, true
+			p.settings, p.known, p.transactions = map[string]string{}, true, ""
 		}
 		if postmarkPrompt.MatchString(line) {
 			p.known = true
@@ -298,7 +302,8 @@ func (p *postmarkParser) report(i int) (int, error) {
 	}
 	p.known = false
 	r := &postmarkReport{metrics: result.Metrics{}, notes: append([]string{}, postmarkNotes...)}
-	if n, err := numberOf(p.settings["transactions"]); err == nil {
+	p.transactions = cmp.Or(p.settings["transactions"], p.transactions)
+	if n, err := numberOf(p.transactions); err == nil {
 		r.transactions = n
 	}
 	top := i

@@ -100,9 +100,11 @@ var (
 	escapes = regexp.MustCompile("\x1b\\[[0-?]*[\\x20-\\x2f]*[\\x40-\\x7e]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b[()][0-9A-B]|\x1b[=>\\x40-\\x5a\\\\^_]")
 	tagged  = regexp.MustCompile(`(?i)<(?:pre|br|p|td|code|span|div|blockquote|h[1-6])\b[^<>\n]{0,500}>`)
 	heading = regexp.MustCompile(`(?i)<h[1-6]\b[^<>\n]{0,500}>`)
-	breaks  = regexp.MustCompile(`(?i)<(?:br|/p|/tr|/div|/h[1-6]|/?pre|/?blockquote)\b[^<>\n]{0,500}>`)
-	tags    = regexp.MustCompile(`(?i)</?[a-z][a-z0-9]{0,15}(?:\s[^<>\n]{0,500})?/?>`)
-	entity  = regexp.MustCompile(`&(?:quot|gt|lt|amp|nbsp|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});`)
+	// broken is a line that a page breaks twice: its source does, too.
+	broken = regexp.MustCompile(`(?i)(<br\b[^<>\n]{0,500}>)[ \t]*\r?\n`)
+	breaks = regexp.MustCompile(`(?i)<(?:br|/p|/tr|/div|/h[1-6]|/?pre|/?blockquote)\b[^<>\n]{0,500}>`)
+	tags   = regexp.MustCompile(`(?i)</?[a-z][a-z0-9]{0,15}(?:\s[^<>\n]{0,500})?/?>`)
+	entity = regexp.MustCompile(`&(?:quot|gt|lt|amp|nbsp|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});`)
 )
 
 // Clean removes colours and other escapes, and the marks of HTML. Its lines end with \n
@@ -113,6 +115,7 @@ func Clean(text []byte) []byte {
 		s = boards.ReplaceAllString(boardHeading.ReplaceAllString(s, "# $1"), "")
 	}
 	if tagged.MatchString(s) {
+		s = broken.ReplaceAllString(s, "$1")
 		s = tags.ReplaceAllString(breaks.ReplaceAllString(heading.ReplaceAllStringFunc(s, ranked), "\n"), "")
 	}
 	if entity.MatchString(s) {

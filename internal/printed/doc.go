@@ -9,7 +9,7 @@
 //     puts one after the other. It keeps the columns of tables below each other.
 //  4. TitleOf finds what a text says about a report that begins in some line: a heading, or
 //     a short line of its own. Prompts, progress, times and paragraphs are no titles.
-//     Outline has the headings above that one.
+//     Outline has everything above that one that looks like a title.
 //
 // The readers of bonnie's, iozone's and PostMark's reports share it, so that all tell the
 // same text from its decoration.

@@ -32,6 +32,7 @@ func Lines(text []byte) []string {
 		lines = append(lines, strings.TrimRight(line, "\n"))
 	}
 	unprefixed(lines)
+	uncommented(lines)
 	broken := areBroken(lines)
 	for i, line := range lines {
 		if broken {

@@ -2,6 +2,7 @@ package printed
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -23,6 +24,7 @@ var repeated = []*regexp.Regexp{
 	regexp.MustCompile(`^<\d{1,3}>\d? ?` + isoTime + ` \S{1,80} \S{1,80} \S{1,40} \S{1,40} (?:-|\[[^\]]{0,200}\])(?: |$)`),
 	regexp.MustCompile(`^` + isoTime + ` ` + fromHost),
 	regexp.MustCompile(`^` + isoTime + ` {1,4}(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR)(?: {1,4}\[[^\]]{1,80}\])?(?: -)?(?: |$)`),
+	regexp.MustCompile(`^[^\t\n]{1,100}\t[^\t\n]{1,100}\t` + isoTime + `(?: |$)`), // gh run view --log
 	regexp.MustCompile(`^([\w-]*[./][\w./-]{0,100}):(?:\d{1,6}:)?`),
 	regexp.MustCompile(`^\+`),
 }
@@ -51,6 +53,26 @@ func unprefixed(lines []string) {
 			}
 		}
 		i = next
+	}
+}
+
+// comment is a line of a comment as shells have it.
+var comment = regexp.MustCompile(`^[ \t]{0,8}#(?:[ \t]|$)`)
+
+// uncommented removes the marks of several lines in a row that are a comment with a report in it.
+func uncommented(lines []string) {
+	for i := 0; i < len(lines); {
+		end := i
+		for end < len(lines) && comment.MatchString(head(lines[end])) {
+			end++
+		}
+		if end-i >= fewestAlike && slices.ContainsFunc(lines[i:end], tables.MatchString) {
+			for k := i; k < end; k++ {
+				_, rest, _ := strings.Cut(lines[k], "#")
+				lines[k] = strings.TrimPrefix(rest, " ")
+			}
+		}
+		i = max(end, i+1)
 	}
 }
 

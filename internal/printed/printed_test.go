@@ -116,7 +116,7 @@ func TestWhatTheTextCallsAReportIsItsTitle(t *testing.T) {
 	} {
 		lines := Lines([]byte(c.above))
 		got := TitleOf(lines, len(lines), 0)
-		got.over = ""
+		got.floor = 0
 		if got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
@@ -125,7 +125,7 @@ func TestWhatTheTextCallsAReportIsItsTitle(t *testing.T) {
 
 func TestARulerBelowAnEmptyLineIsNoHeading(t *testing.T) {
 	for floor := range 3 {
-		if got := TitleOf([]string{"", "---", "report"}, 2, floor); got != (Title{}) {
+		if got := TitleOf([]string{"", "---", "report"}, 2, floor); got.Text != "" {
 			t.Errorf("from line %d on: %+v", floor, got)
 		}
 	}
@@ -133,7 +133,7 @@ func TestARulerBelowAnEmptyLineIsNoHeading(t *testing.T) {
 
 func TestATitleBelongsToOneReport(t *testing.T) {
 	lines := Lines([]byte("UFS2:\nreport one\nreport two\n"))
-	if got := TitleOf(lines, 2, 2); got != (Title{}) {
+	if got := TitleOf(lines, 2, 2); got.Text != "" {
 		t.Errorf("%+v", got)
 	}
 }

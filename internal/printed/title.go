@@ -13,8 +13,8 @@ type Title struct {
 	Heading bool
 	// Colon reports that it ends with a colon, and so announces what follows.
 	Colon bool
-	// over is the short line above one that is no heading.
-	over string
+	// floor is the first line that may say something about the report.
+	floor int
 }
 
 const (
@@ -28,19 +28,17 @@ const (
 // TitleOf returns the title of the report that begins in line i: the nearest heading from
 // line floor on, or a short line of its own. Empty: there is none.
 func TitleOf(lines []string, i, floor int) Title {
-	i = min(i, len(lines))
-	own, at := shortLine(lines, i, floor)
-	over, _ := shortLine(lines, at, floor)
-	over = trimmed(over)
+	i, floor = min(i, len(lines)), max(floor, 0)
+	own := shortLine(lines, i, floor)
 	if strings.HasSuffix(own, ":") || strings.HasSuffix(own, "：") {
-		return Title{Text: trimmed(own), Colon: true, over: over}
+		return Title{Text: trimmed(own), Colon: true, floor: floor}
 	}
-	for k := i - 1; k >= max(floor, 0); k-- {
+	for k := i - 1; k >= floor; k-- {
 		if text, ok := headingIn(lines, k, floor); ok {
-			return Title{Text: text, Heading: true}
+			return Title{Text: text, Heading: true, floor: floor}
 		}
 	}
-	return Title{Text: trimmed(own), over: over}
+	return Title{Text: trimmed(own), floor: floor}
 }
 
 var typed = regexp.MustCompile(`(?:^|[\s/$#%>])(?:fio|bonnie(?:\+\+)?|iozone|postmark)[\s<].*[-<].*$`)
@@ -57,54 +55,26 @@ func CommandOf(lines []string, i, floor int) string {
 	return ""
 }
 
-// shortLine is the nearest line above line i, and its place, if it is short and no part of a
-// paragraph.
-func shortLine(lines []string, i, floor int) (string, int) {
+// shortLine is the nearest line above line i, if it is short and no part of a paragraph.
+func shortLine(lines []string, i, floor int) string {
 	for k := i - 1; k >= max(floor, 0); k-- {
 		line := strings.TrimSpace(lines[k])
 		if noise(line) || noise(markdown.ReplaceAllString(line, "$1")) {
 			continue
 		}
 		if _, ok := headingIn(lines, k, floor); ok {
-			return "", k
+			return ""
 		}
 		above := ""
 		if k > floor {
-			above = strings.TrimSpace(lines[k-1])
+			above = nextTo(lines, k, -1)
 		}
-		if sentence(line) || !noise(above) || prompt.MatchString(above) || command.MatchString(above) {
-			return "", k // a paragraph, or what a command printed
+		if sentence(line) || !noise(above) && !attribution.MatchString(above) || prompt.MatchString(above) || command.MatchString(above) {
+			return "" // a paragraph, or what a command printed
 		}
-		return line, k
+		return opened.ReplaceAllString(line, "$1")
 	}
-	return "", floor
-}
-
-var (
-	markdown = regexp.MustCompile(`^#{1,6} +(.*?)[ #]*$`)
-	strong   = regexp.MustCompile(`^(?:\*\*|__)([^*_].*?)(?:\*\*|__):?$`)
-	framed   = regexp.MustCompile(`^(?:={2,}|-{2,}|\*{2,}|#{2,}|~{2,}) *([^=*#~-].*?) *(?:={2,}|-{2,}|\*{2,}|#{2,}|~{2,})$`)
-	bracket  = regexp.MustCompile(`(?i)^\[(?:b|h\d?|size[^\]]*)\](.+?)\[/(?:b|h\d?|size)\]:?$`)
-	// adHoc stands above what ansible got from a machine; its bars are blanks.
-	adHoc = regexp.MustCompile(`^([\w.-]{1,80}) +(?:CHANGED|SUCCESS|FAILED) +(?:rc=\d+ +)?(?:>>|=> )`)
-	ruler = regexp.MustCompile(`^(?:={3,}|-{3,}|~{3,})$`)
-)
-
-// headingIn returns the heading in line k, if there is one.
-func headingIn(lines []string, k, floor int) (string, bool) {
-	line := strings.TrimSpace(lines[k])
-	if m := markdown.FindStringSubmatch(line); m != nil {
-		return checked(m[1])
-	}
-	for _, pattern := range []*regexp.Regexp{strong, framed, bracket, adHoc} {
-		if m := pattern.FindStringSubmatch(line); m != nil {
-			return checked(m[1])
-		}
-	}
-	if k+1 < len(lines) && ruler.MatchString(strings.TrimSpace(lines[k+1])) && !sentence(line) && (k == floor || k > 0 && strings.TrimSpace(lines[k-1]) == "") {
-		return checked(line)
-	}
-	return "", false
+	return ""
 }
 
 // sized are short names with a number, as of a device or a block size, and no noise in a heading.
@@ -130,10 +100,10 @@ func trimmed(s string) string {
 var (
 	prompt = regexp.MustCompile(`^(?:\[?[\w.-]+@[\w.-]+[^$#%>]{0,80}[$#%>]|(?:\(\w+\) ?)?[\w.~/:-]{0,40}[$%>]|[\w.-]{1,40}[:~/][\w.~/-]{0,40}[$#%]|[\w.-]{1,40} [~/][\w.~/-]{0,60}[$#%>]|\w[\w.-]{0,30}#|PS [A-Z]:[^>]*>|[A-Z]:\\[^>]*>)(?: |$)|^pm>`)
 	// command is what people type to measure, or around it.
-	command = regexp.MustCompile(`^(?:\$ |# |% )?(?:cat .*|(?:sudo|time|nice|ptime|taskset|ionice|numactl|chrt|env|for|while|do|done|cd|ls|df|mount|umount|mkdir|mkfs\S*|rm|echo|zpool (?:iostat|status|create|destroy|list|get|set)|zfs (?:set|get|create|list|destroy)|dd|fio|bonnie(?:\+\+)?|iozone|postmark|kubectl|docker|exit|free|lsblk|hdparm|smartctl|uname)\b(?: .*[-/=;|&].*|$| <.*| >.*| \S+\.[a-z]\w*$)|(?:\./|/\w)\S*(?: |$)|\S+ (?:-\w|--\w).*)`)
+	command = regexp.MustCompile(`^(?:\$ |# |% )?(?:cat .*|(?:sudo|time|nice|ptime|taskset|ionice|numactl|chrt|env|for|while|do|done|end|fi|esac|cd|ls|df|mount|umount|mkdir|mkfs\S*|rm|echo|zpool (?:iostat|status|create|destroy|list|get|set)|zfs (?:set|get|create|list|destroy)|dd|fio|bonnie(?:\+\+)?|iozone|postmark|kubectl|docker|exit|free|lsblk|hdparm|smartctl|uname)\b(?: .*[-/=;|&].*|$| <.*| >.*| \S+\.[a-z]\w*$)|foreach \w+ \(.*|(?:\./|/\w)\S*(?: |$)|\S+ (?:-\w|--\w).*)`)
 	times   = regexp.MustCompile(`(?i)^(?:(?:real|user|sys)\b[\s:]*[\d.]+.*|[\d.]+ +(?:real|user|sys)\b.*|[\d.:]+(?:user|system|elapsed)\b.*|\d+inputs\+\d+outputs.*|.*pagefaults.*swaps.*|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d.*|run began:.*|\d{1,2}:\d\d(?::\d\d)?.*|date:.*)$`)
 	// progress is what the tools print while they run.
-	progress = regexp.MustCompile(`(?i)^(?:(?:writing|rewriting|reading)(?: with | a byte| intelligently|\.\.)|seeker \d|seeking\b|start '?em|creat(?:e|ing) files|stat files|delet(?:e|ing) files|performing transactions|creating subdirectories|deleting subdirectories|using uid|file '.*', size|wait(?:ing)?\b|done\b|bonnie:|iozone test complete|excel output is below|iozone:|jobs: |starting \d|fio[-:]|postmark v|reading configuration|laying out|run status group|disk stats).*`)
+	progress = regexp.MustCompile(`(?i)^(?:(?:writing|rewriting|reading)(?: with | a byte| intelligently|\.\.)|seeker \d|seeking\b|start '?em|creat(?:e|ing) files|stat files|delet(?:e|ing) files|performing transactions|creating subdirectories|deleting subdirectories|using uid|file '.*', size|wait(?:ing)?\b|done\b|bonnie(?: [\d.]+)?:|script (?:started|done)\b|iozone test complete|excel output is below|iozone:|jobs: |starting \d|fio[-:]|tio(?:bench|test)\b|postmark v|reading configuration|laying out|run status group|disk stats).*`)
 	// posts head what somebody writes to a forum.
 	posts   = regexp.MustCompile(`(?i)^(?:post(?:ed)?|comment|reply|answer|message) (?:by|from|#\d)`)
 	generic = regexp.MustCompile(`(?i)^(?:code|quote|results?|outputs?|spoiler|(?:example|sample)(?: (?:reports?|results?|outputs?|runs?))?|bash|shell|sh|text|txt|json|plain|plaintext|console|terminal|logs?|info|warn(?:ing)?|debug|error|std(?:out|err)|select all|copy|view raw|(?:fio|bonnie(?:\+\+)?|iozone|postmark)(?: (?:results?|outputs?|benchmarks?|tests?))?|benchmarks?|expand|\[/?(?:code|quote|spoiler|pre|b)[^\]]*\])[:\s]*$`)
@@ -162,7 +132,7 @@ func noise(line string) bool {
 	if letters == 0 || digits*2 > all {
 		return true
 	}
-	if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") || strings.HasPrefix(line, "...") || strings.HasSuffix(line, "...") || strings.HasPrefix(line, "…") || strings.Contains(line, "...done") {
+	if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "#!") || strings.HasPrefix(line, "~~~") || strings.HasPrefix(line, "...") || strings.HasSuffix(line, "...") || strings.HasPrefix(line, "…") || strings.Contains(line, "...done") {
 		return true
 	}
 	if strings.HasPrefix(line, "{") || strings.HasPrefix(line, "}") || strings.HasPrefix(line, `"`) && strings.Contains(line, `" :`) || strings.Count(line, ",") >= 10 {
@@ -176,10 +146,19 @@ func noise(line string) bool {
 	return false
 }
 
-// sentence reports whether a line is one, or empty, and no title.
+// cells are the columns of some table.
+var cells = regexp.MustCompile(`(?:\S {3,}\S.*){3}`)
+
+// sentence reports whether a line is one, or empty, or of a table, and no title.
 func sentence(line string) bool {
-	if attribution.MatchString(line) || len(line) > maxTitle || len(strings.Fields(line)) > maxWords || opening.MatchString(line) {
+	if cells.MatchString(line) || attribution.MatchString(line) || len(line) > maxTitle || len(strings.Fields(line)) > maxWords || opening.MatchString(line) {
 		return true
 	}
 	return line == "" || strings.ContainsRune(".,;!?", rune(line[len(line)-1]))
+}
+
+// Sentence reports whether a line is one that says something, and no title.
+func Sentence(line string) bool {
+	line = strings.TrimSpace(line)
+	return !noise(line) && sentence(line)
 }

@@ -61,7 +61,10 @@ func (p *parser) csv(line string) (*entry, error) {
 	return readCSV(line)
 }
 
-var errCSV = errors.New("a CSV line of bonnie++ is incomplete: provide it whole, in one line")
+var (
+	errFormat = errors.New("format version")
+	errCSV    = errors.New("a CSV line of bonnie++ is incomplete: provide it whole, in one line")
+)
 
 // begun reports whether a line of CSV that was cut begins one that the table above tells: the
 // same machine, and nothing that the table does not have.
@@ -172,7 +175,7 @@ func layoutOf(fields []string) (*layout, []string, error) {
 			fields = append(append(fields[:l.size:l.size], ""), fields[l.size:]...)
 		}
 	default:
-		return nil, nil, fmt.Errorf("a CSV line has format version %s; versions 1.93 to 1.98 are supported", version)
+		return nil, nil, fmt.Errorf("a CSV line has %w %s; versions 1.93 to 1.98 are supported", errFormat, version)
 	}
 	if len(fields) != l.fields {
 		return nil, nil, fmt.Errorf("a CSV line of format version %s has %d fields instead of %d", version, len(fields), l.fields)

@@ -2,6 +2,7 @@ package bonnie
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -51,10 +52,12 @@ type reading struct {
 	metrics  result.Metrics
 	tooFast  []string
 	measured map[string]bool
+	// steps are how far two values of a metric are apart whose last digits differ by one.
+	steps map[string]float64
 }
 
 func newReading() *reading {
-	return &reading{metrics: result.Metrics{}, measured: map[string]bool{}}
+	return &reading{metrics: result.Metrics{}, measured: map[string]bool{}, steps: map[string]float64{}}
 }
 
 // add reads the cells of a group of tests.
@@ -73,8 +76,10 @@ func (r *reading) add(tests []test, cells []cell) error {
 			r.measured[t.operation] = true
 			if t.bytes {
 				r.metrics.Set(t.operation+".bandwidth", result.BytesPerSecond, v*c.unit)
+				r.steps[t.operation+".bandwidth"] = step(c.rate) * c.unit
 			} else {
 				r.metrics.Set(t.operation+".rate", result.PerSecond, v)
+				r.steps[t.operation+".rate"] = step(c.rate)
 			}
 		}
 		if err := r.addRest(t.operation, c); err != nil {
@@ -91,6 +96,7 @@ func (r *reading) addRest(operation string, c cell) error {
 			return err
 		}
 		r.metrics.Set(operation+".cpu", result.Ratio, v/100)
+		r.steps[operation+".cpu"] = step(c.cpu) / 100
 	}
 	if c.latency != "" {
 		v, err := seconds(c.latency)
@@ -114,6 +120,12 @@ func (r *reading) measurement() result.Measurement {
 		m.Notes = append(m.Notes, strings.Join(r.tooFast, ", ")+": took less than 0.5 s, for which bonnie++ gives no rate")
 	}
 	return m
+}
+
+// step is what one more in the last digit of a number makes.
+func step(digits string) float64 {
+	_, behind, _ := strings.Cut(digits, ".")
+	return math.Pow(0.1, float64(len(behind)))
 }
 
 // thousands are numbers as some languages write them.

@@ -3,7 +3,6 @@ package bonnie
 import (
 	"errors"
 	"fmt"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -72,7 +71,9 @@ type parser struct {
 	// cut reports that the last line of the text has no end.
 	cut bool
 	// head is the place, from 1, of a header's line whose last line has not come yet; 0: none.
-	head int
+	// named reports that it is the second one, with the names of the tests.
+	head  int
+	named bool
 }
 
 // Parse reads every run that a text reports, in its order: lines of bonnie++'s CSV
@@ -133,6 +134,9 @@ func (p *parser) at(i int) error {
 		return nil
 	}
 	e, err := p.csv(line)
+	if errors.Is(err, errFormat) && p.toldAbove(line) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -151,10 +155,11 @@ func (p *parser) at(i int) error {
 		p.head = 0
 		return p.begin(h)
 	}
-	if headLine.MatchString(line) {
-		if p.head > 0 {
+	if first := headBegins.MatchString(line); first || headLine.MatchString(line) {
+		if p.head > 0 && (first || p.named) {
 			return errHeader
 		}
+		p.named = !first
 		p.head = i + 1
 	} else if hasAllColumns(line) {
 		return errHeader
@@ -182,6 +187,8 @@ func (p *parser) rowAt(i int, line string) error {
 		return errCut
 	case p.follows(i) && values(line) >= fewestValues:
 		return errRow
+	case p.follows(i) && p.beginsRow(i):
+		return errWrapped
 	case behindWords.MatchString(line), p.follows(i) && behindAny.MatchString(line):
 		return errBehindWords
 	}
@@ -195,6 +202,9 @@ var headLine = regexp.MustCompile(`-Block-+ +-Rewrite-|-Create-+ +-+Read-`)
 func (p *parser) begin(h *header) error {
 	if p.header != nil && p.header.rows == 0 {
 		return errNoRows
+	}
+	if h.files && h.program == plusPlus && p.header != nil && !p.header.files && strings.HasPrefix(p.header.program, plusPlus) {
+		h.program = p.header.program // the line that has it is missing
 	}
 	p.header, p.last = h, nil
 	if !h.files {
@@ -217,6 +227,7 @@ func (p *parser) addRow(i int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	clear(p.lines[i+1 : last+1])
 	if row, all := p.header.whole(line); row && (!all || p.header.shortened(line)) {
 		return false, errLast
 	}
@@ -231,50 +242,6 @@ func (p *parser) addRow(i int) (bool, error) {
 	return true, nil
 }
 
-// joined is line i, with the rest that a mail has wrapped into the line below, and the last line
-// of them.
-func (p *parser) joined(i int) (string, int, error) {
-	const nearby = 2
-	line, next := p.lines[i], i+1
-	for next < min(len(p.lines), i+nearby) && strings.TrimSpace(p.lines[next]) == "" {
-		next++
-	}
-	row, all := p.header.whole(line)
-	if !row {
-		if cut := p.header.uncommented(line); cut != "" {
-			return cut, i, nil
-		}
-	}
-	if next >= len(p.lines) || all || !row && values(line) < fewestValues {
-		return line, i, nil
-	}
-	rest := strings.Fields(p.lines[next])
-	if len(rest) == 0 || len(rest) >= len(p.header.ends) || values(p.lines[next]) < len(rest) {
-		return line, i, nil
-	}
-	both := line + " " + p.lines[next]
-	if _, all := p.header.whole(both); !all || values(both) < len(p.header.ends) {
-		return "", i, errWrapped
-	}
-	p.lines[next] = ""
-	return both, next, nil
-}
-
-// latenciesAlone is a line that has latencies and nothing else.
-var latenciesAlone = regexp.MustCompile(`^\s*\d+(?:us|ms|s)(?:\s+\d+(?:us|ms|s))*\s*$`)
-
-// joinedLatencies is line i, which has latencies, with the rest that a mail has wrapped into the
-// line below, and the last line of them.
-func (p *parser) joinedLatencies(i int) (string, int) {
-	line, next := p.lines[i], below(p.lines, i)
-	if next == len(p.lines) || !latenciesAlone.MatchString(p.lines[next]) {
-		return line, i
-	}
-	line += " " + strings.TrimSpace(p.lines[next])
-	p.lines[next] = ""
-	return line, next
-}
-
 // behindWords are latencies whose line begins with something else.
 var (
 	behindWords = regexp.MustCompile(`\S\s*Latency(?:\s+\d+(?:us|ms|s)){2}`)
@@ -285,28 +252,6 @@ var (
 func (p *parser) follows(i int) bool {
 	const nearby = 3
 	return i-p.read <= nearby && strings.TrimSpace(strings.Join(p.lines[p.read:i], "")) == ""
-}
-
-// label takes line i as the title of the rows below, if it is one between rows.
-func (p *parser) label(i int) bool {
-	const nearby = 3
-	next := i + 1
-	for next < min(len(p.lines), i+nearby) && strings.TrimSpace(p.lines[next]) == "" {
-		next++
-	}
-	if next >= len(p.lines) || values(p.lines[i]) >= fewestValues { // a row that was damaged
-		return false
-	}
-	if row, _ := p.header.whole(p.lines[next]); !row {
-		return false
-	}
-	title := printed.TitleOf(p.lines, i+1, i)
-	if title.Text == "" {
-		return false
-	}
-	p.outline.ReadTo(p.lines, i+1)
-	p.title, p.section, p.read = title.Text, p.outline.Above(title), i+1
-	return true
 }
 
 // partOfHeader reports whether line i says nothing by itself, as a rule below a header.
@@ -327,34 +272,6 @@ func values(line string) int {
 		}
 	}
 	return n
-}
-
-// addCSV takes a line of CSV, in the place of the table that says the same.
-func (p *parser) addCSV(e *entry, i int) {
-	last := len(p.entries) - 1
-	if last >= 0 && p.entries[last].text && p.entries[last].repeatedBy(e) {
-		e.Title, e.Command, e.Section = p.entries[last].Title, p.entries[last].Command, p.entries[last].Section
-		p.entries = p.entries[:last]
-	} else {
-		title := printed.TitleOf(p.lines, i, p.read)
-		p.outline.ReadTo(p.lines, i)
-		e.Title, e.Section, e.Command = title.Text, p.outline.Above(title), printed.CommandOf(p.lines, i, p.read)
-	}
-	p.entries = append(p.entries, e)
-}
-
-// repeatedBy reports whether a line of CSV says what a table says, but for rounding.
-func (e *entry) repeatedBy(csv *entry) bool {
-	if !strings.HasPrefix(csv.Machine, e.Machine) || !strings.HasPrefix(e.Program, plusPlus) || e.Size != csv.Size && e.Size != 0 {
-		return false
-	}
-	for name, m := range e.metrics {
-		const rounding = 0.06 // of two digits: 1.9g
-		if v, ok := csv.metrics[name]; ok && math.Abs(v.Value-m.Value) > rounding*math.Max(v.Value, m.Value) {
-			return false
-		}
-	}
-	return true
 }
 
 // sized is a size as bonnie++ writes it, with the size of a chunk, or with the number

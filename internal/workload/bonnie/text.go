@@ -154,8 +154,11 @@ func (p *parser) fileRow(h *header, machine, files string, cells []cell) error {
 	}
 	e := p.entryOfFiles(h, machine)
 	e.files, e.Files, p.last = true, files, e
-	if wrongRates.MatchString(h.program) {
-		e.dropRates(h.program, cells)
+	for _, program := range []string{h.program, e.Program} {
+		if wrongRates.MatchString(program) {
+			e.dropRates(program, cells)
+			break
+		}
 	}
 	return e.add(fileTests, cells)
 }
@@ -240,12 +243,8 @@ func (p *parser) latencies(h *header, rest string) (bool, error) {
 func (h *header) split(line string) ([]string, []cell) {
 	found := words.FindAllStringIndex(line, -1)
 	texts := make([]string, len(h.ends))
-	labels := len(found) - len(h.ends)
-	if labels >= 0 && allValues(line, found[labels:]) {
-		for i, at := range found[labels:] {
-			texts[i] = line[at[0]:at[1]]
-		}
-	} else if labels = h.align(line, found, texts); labels == len(found) {
+	labels := h.place(line, found, texts)
+	if labels == len(found) {
 		return nil, nil // also an empty line
 	}
 	cells := make([]cell, len(h.units))
@@ -262,6 +261,30 @@ func (h *header) split(line string) ([]string, []cell) {
 		names = append(names, line[at[0]:at[1]])
 	}
 	return names, cells
+}
+
+// place puts the words of a row into the columns, and returns how many stand before them: all of
+// them if it is no row. A row may have lost its blanks; but one that has another number before its
+// size may have one too many, or a size that is none, if its columns are elsewhere.
+func (h *header) place(line string, found [][]int, texts []string) int {
+	labels := h.align(line, found, texts)
+	last := len(found) - len(h.ends)
+	if last < 0 || !allValues(line, found[last:]) || labels == last {
+		return labels
+	}
+	if last > 1 && value.MatchString(line[found[last-1][0]:found[last-1][1]]) && (labels > last && labels < len(found) || isNumber(line[found[last-2][0]:found[last-2][1]])) {
+		return len(found)
+	}
+	for i, at := range found[last:] {
+		texts[i] = line[at[0]:at[1]]
+	}
+	return last
+}
+
+// isNumber reports whether a word may be a number of a table, or a size.
+func isNumber(word string) bool {
+	_, ok := parseSize(word, 1)
+	return ok || value.MatchString(word)
 }
 
 // whole reports whether a line is a row, and whether that has a number in its last column.

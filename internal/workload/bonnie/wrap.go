@@ -104,13 +104,22 @@ func together(lines []string, i int, whole func(string) bool) (string, int) {
 			break
 		}
 		rest := strings.TrimSpace(lines[at])
-		if cut := text + rest; whole(cut) && !whole(text+" "+rest) {
+		if values(rest) >= fewestValues || headBegins.MatchString(rest) || headLine.MatchString(rest) && headLine.MatchString(text) {
+			break // a row, or another header
+		}
+		if cut := text + rest; whole(cut) && (!whole(text+" "+rest) || cutUnit.MatchString(text+"\n"+rest)) {
 			return cut, at
 		}
-		text += " " + rest
+		if !cutUnit.MatchString(text + "\n" + rest) {
+			text += " "
+		}
+		text += rest
 	}
 	return "", len(lines)
 }
+
+// cutUnit is a unit that was cut in two, of which each half looks like another: K, /sec.
+var cutUnit = regexp.MustCompile(`(?:\s[KM]\n/|%CP\nU)`)
 
 func hasAllColumns(line string) bool {
 	return len(columns.FindAllStringIndex(line, columnsOfATable+1)) == columnsOfATable
@@ -148,15 +157,16 @@ func allFields(line string) bool {
 func unwrapCSV(lines []string, i int) int {
 	text, last := strings.TrimSpace(lines[i]), i
 	width := len(text)
-	for ; !allFields(bareCSV(text)); last++ {
-		if last+1 == len(lines) {
+	for !allFields(bareCSV(text)) {
+		next := below(lines, last)
+		if next == len(lines) {
 			return i
 		}
-		rest := strings.TrimSpace(lines[last+1])
+		rest := strings.TrimSpace(lines[next])
 		if !restOfCSV.MatchString(bareCSV(rest)) {
 			return i
 		}
-		text += rest
+		text, last = text+rest, next
 	}
 	full := len(strings.TrimSpace(lines[last])) >= width
 	if full && last+1 < len(lines) && restOfCSV.MatchString(strings.TrimSpace(lines[last+1])) {

@@ -41,11 +41,19 @@ func aboveRows(line string) bool {
 	return true
 }
 
-// cuts reports whether the edge has cut a row of a table that lacks columns: iozone prints all.
-func (e edge) cuts(columns int, row string) bool {
+// cuts reports whether the edge has cut a row of a table that lacks columns: iozone prints all. If a row
+// stands as iozone prints it, its numbers are whole, and it lacks some only if its header ends at the edge, or
+// there were blanks between.
+func (e edge) cuts(h header, r *row, line string) bool {
 	const several = 2
-	return lacks(columns) && (e.texts >= several || e.texts > 0 && len(row) == e.at)
+	if !lacks(h.columns) || r.layouts != 0 && (e.at < h.end || e.at > h.end+widest[h.columns]-len(labels[h.columns])) {
+		return false
+	}
+	return e.texts >= several || e.texts > 0 && len(line) == e.at
 }
+
+// widest is how far each heading ends behind the one before it, at most.
+var widest = []int{16, 8, 9, 9, 8, 10, 8, 10, 9, 10, 10, 9, 9, 9, 9}
 
 // lacks reports whether a table has fewer columns than iozone prints: all, or with -B and -M those
 // before fwrite. 0: there is no table.

@@ -1,6 +1,7 @@
 package iozone
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -68,10 +69,11 @@ type parser struct {
 	read, top int
 	// cut reports that the last line of the text has no end.
 	cut bool
-	// ends of the columns of the last table, and how many numbers its last row has; 0: it has
-	// ended.
-	ends    []int
+	// header of the last table, and how many numbers its last row has, in which columns; 0: it
+	// has ended.
+	header  header
 	numbers int
+	columns []int
 	// outline has the headings so far.
 	outline printed.Outline
 	// edge is where the longest lines end.
@@ -105,7 +107,7 @@ func parse(text []byte) ([]*run, error) {
 	for i := 0; i < len(p.lines); {
 		next, err := p.at(i)
 		if err != nil {
-			return nil, fmt.Errorf("iozone: line %d: %w", i+1, err)
+			return nil, fmt.Errorf("iozone: line %d: %w", next+1, err)
 		}
 		if len(p.runs) > maxTables {
 			return nil, fmt.Errorf("iozone: more than %d runs in one text", maxTables)
@@ -211,13 +213,17 @@ func (p *parser) begin() *run {
 // name gives a run its title: what the text says above line i, or above what iozone said
 // before it. A command that asks for something else than bandwidths is an error.
 func (p *parser) name(r *run, i int) error {
+	beside := ""
 	if p.top >= 0 {
 		i = p.top
+	} else if i > p.read && overHeader.MatchString(p.lines[i-1]) {
+		beside = strings.TrimSpace(overHeader.ReplaceAllString(p.lines[i-1], ""))
+		p.lines[i-1] = beside
 	}
 	p.outline.ReadTo(p.lines, i)
 	if r.title == "" {
 		title := printed.TitleOf(p.lines, i, p.read)
-		r.title, r.section = title.Text, p.outline.Above(title)
+		r.title, r.section = cmp.Or(title.Text, beside), p.outline.Above(title)
 	}
 	r.typed = printed.CommandOf(p.lines, i, p.read)
 	p.top = -1
@@ -229,16 +235,19 @@ func (p *parser) name(r *run, i int) error {
 	return nil
 }
 
+// overHeader are the words above the header of a table, where a title stands in the same line.
+var overHeader = regexp.MustCompile(`(?: {2,}(?:random|bkwd|record|stride)){1,5}$`)
+
 // otherUnits are options with which iozone prints operations per second, or microseconds.
 var otherUnits = regexp.MustCompile(`iozone\b.*\s-[a-zA-Z]{0,8}[ON](?:\s|$)`)
 
 const onlyBandwidths = "only bandwidths are supported: run iozone without -O and -N"
 
-// at reads what begins at line i, and returns the line after it.
+// at reads what begins at line i, and returns the line after it, or the one of the error.
 func (p *parser) at(i int) (int, error) {
 	line := strings.TrimSpace(p.lines[i])
-	if columns := newColumns(p.lines[i]); columns != nil {
-		return p.readTable(columns, i)
+	if h := newHeader(p.lines[i]); h != nil {
+		return p.readTable(*h, i)
 	}
 	if p.goesOn(i) {
 		return p.readRest(i)
@@ -246,10 +255,14 @@ func (p *parser) at(i int) (int, error) {
 	if operation, ok := reports[strings.ToLower(line)]; ok {
 		return p.readReport(operation, i+1)
 	}
-	if ok, err := p.readThroughput(i, line); ok || err != nil {
-		return i + 1, err
+	ok, err := p.readThroughput(i, line)
+	if !ok && err == nil {
+		err = cmp.Or(p.stray(i), p.option(i, line))
 	}
-	return i + 1, p.option(i, line)
+	if err != nil {
+		return i, err
+	}
+	return i + 1, nil
 }
 
 // failure is what iozone prints when a system call failed, or what was read is wrong.

@@ -134,10 +134,11 @@ func TestTextThatIsNoMatrixOfBandwidthsSaysWhy(t *testing.T) {
 		"microseconds":          {"\tMicroseconds/op Mode. Output is in microseconds per operation.\n", "without -O and -N"},
 		"a header alone":        {head + "\niozone test complete.\n", "the lines below are no rows of it"},
 		"a word in a row":       {head + "            1024       4    what     2222\n", `"what" stands in a row`},
-		"a column that is none": {head + "            1024       4      1                                    2\n", "which column 2 belongs to"},
-		"no file size":          {head + "               0       4        1\n", "no file size"},
+		"a column that is none": {head + "            1024       4        1                                    2\n", "which column 2 belongs to"},
+		"no file size":          {head + "               0       4        1        2\n", "no file size"},
 		"a row twice":           {head + strings.Repeat("            1024       4      111     2222\n", 2), "appear twice"},
 		"a report's head":       {"\"Writer report\"\n", "no record sizes"},
+		"a report's heading":    {"\"Writer report\"\n\nThen nothing\n", "no record sizes"},
 		"a report too wide":     {"\"Writer report\"\n\"4\"\n\"1024\" 1 2\n", "more values than there are record sizes"},
 		"too much":              {strings.Repeat("x", maxText+1), "larger than 16 MiB"},
 	} {

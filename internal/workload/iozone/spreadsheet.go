@@ -24,7 +24,7 @@ var reports = map[string]string{
 func (p *parser) readReport(operation string, i int) (int, error) {
 	report, next, err := p.reportRows(operation, i)
 	if err != nil {
-		return 0, err
+		return next, err
 	}
 	r := p.current()
 	table := len(r.cells) > 0 && !r.excel
@@ -34,7 +34,7 @@ func (p *parser) readReport(operation string, i int) (int, error) {
 		}
 		if len(r.cells) == 0 {
 			if err := p.name(r, i-1); err != nil {
-				return 0, err
+				return i - 1, err
 			}
 		}
 		r.excel = true
@@ -58,35 +58,43 @@ func (m matrix) says(other matrix) bool {
 }
 
 // reportRows reads the record sizes in line i, and the rows below, which begin with a file
-// size. It returns the line after them.
+// size. Blank lines may be between. It returns the line after them, or the one of the error.
 func (p *parser) reportRows(operation string, i int) (matrix, int, error) {
-	if i >= len(p.lines) {
-		return nil, 0, errors.New("a report has no record sizes")
+	head := i - 1
+	for i < len(p.lines) && strings.TrimSpace(p.lines[i]) == "" {
+		i++
+	}
+	if i == len(p.lines) {
+		return nil, head, errors.New("a report has no record sizes")
 	}
 	records, ok := numbers(p.lines[i], len(strings.Fields(p.lines[i])))
 	if !ok {
-		return nil, 0, errors.New("a report has no record sizes")
+		return nil, i, errors.New("a report has no record sizes")
 	}
-	report := matrix{}
+	report, next := matrix{}, i+1
 	for i++; i < len(p.lines); i++ {
+		if strings.TrimSpace(p.lines[i]) == "" {
+			continue
+		}
 		row, ok := numbers(p.lines[i], 1)
 		if !ok {
 			break
 		}
 		const kibi = 1024
 		if len(row) > len(records)+1 || row[0] == 0 || slices.Contains(records, 0) {
-			return nil, 0, errors.New("a row of a report has more values than there are record sizes above it, or a file size of 0")
+			return nil, i, errors.New("a row of a report has more values than there are record sizes above it, or a file size of 0")
 		}
 		for k, v := range row[1:] {
 			if v > 0 && !report.set(operation, pair{row[0] * kibi, records[k] * kibi}, float64(v)*kibi) {
-				return nil, 0, errors.New("a report has a size twice")
+				return nil, i, errors.New("a report has a size twice")
 			}
 		}
 		if p.cut && i == len(p.lines)-1 {
-			return nil, 0, errCut
+			return nil, i, errCut
 		}
+		next = i + 1
 	}
-	return report, i, nil
+	return report, next, nil
 }
 
 // announced reports whether the text says above line i that something else begins.
