@@ -140,7 +140,7 @@ func settle(t *testing.T, w Watch) {
 		if now.Err != nil || time.Now().After(deadline) {
 			t.Fatalf("the disk does not come to rest: %v", now.Err)
 		}
-		if !w.Busy(last, now) && now.target.sum[inFlight] == 0 {
+		if !w.Busy(last, now) && now.target.disks[0].count[inFlight] == 0 {
 			return
 		}
 		last = now
