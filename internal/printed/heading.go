@@ -34,7 +34,8 @@ func formOf(lines []string, k, floor int) (form, text string) {
 	for _, pattern := range []*regexp.Regexp{strong, framed, bracket, adHoc, opened} {
 		if m := pattern.FindStringSubmatch(line); m != nil {
 			if text, ok := checked(m[1]); ok {
-				return pattern.String() + line[:strings.Index(line, m[1])], text
+				mark, _, _ := strings.Cut(line, m[1])
+				return pattern.String() + mark, text
 			}
 			return "", ""
 		}

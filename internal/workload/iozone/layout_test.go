@@ -145,7 +145,7 @@ func TestARowThatIozoneLeftIsRead(t *testing.T) {
 func TestATableThatWouldBeLostIsAnError(t *testing.T) {
 	l := layouts[2]
 	row, rows := printedRow(l, 7, 0)+"\n", printedRow(l, 7, 0)+"\n"+printedRow(l, 7, 1)+"\n"
-	over := strings.Repeat(" ", 62) + "random    random     bkwd    record    stride"
+	over := strings.Repeat(" ", 62) + "random    random     bkwd    record    stride" //nolint:dupword // as iozone prints it
 	head := printedHeader(2, len(labels))
 	table := printedHeader(2, 8) + row
 	for name, lost := range map[string]string{
@@ -209,7 +209,7 @@ func TestABlankLineBehindEachLineChangesNoReport(t *testing.T) {
 }
 
 func TestATitleInTheLineAboveAHeaderHasNoWordOfIt(t *testing.T) {
-	const text = "Some card, A1                                       random    random\n"
+	const text = "Some card, A1                                       random    random\n" //nolint:dupword // as iozone prints it
 	tables, err := Parse([]byte(text + printedHeader(2, 8) + printedRow(layouts[2], 7, 0) + "\n"))
 	if err != nil || len(tables) != 1 || tables[0].Title != "Some card, A1" {
 		t.Errorf("%+v, %v", tables, err)

@@ -68,7 +68,7 @@ func (p *parser) stray(i int) error {
 	}
 	file, err := strconv.ParseUint(line[found[0][0]:found[0][1]], 10, 40)
 	record, errRecord := strconv.ParseUint(line[found[1][0]:found[1][1]], 10, 40)
-	if err != nil || errRecord != nil || !areSizes(file, record) {
+	if sized := errors.Join(err, errRecord) == nil && areSizes(file, record); !sized {
 		return nil
 	}
 	return errors.New("this is a row of a table of iozone's, but above it is no header, or one whose rows have more numbers: put its header above it, and provide it whole")
@@ -235,7 +235,7 @@ func (h header) rowOf(line string) (*row, error) {
 		columns = nil
 	}
 	switch {
-	case columns != nil && columns[len(columns)-1]+sizes >= h.columns:
+	case len(columns) > 0 && columns[len(columns)-1]+sizes >= h.columns:
 		return nil, fmt.Errorf("it is not clear which column %d belongs to: the header above has only %d columns", r.values[len(found)-1], h.columns)
 	case columns != nil:
 		r.columns, r.layouts = columns, fit
