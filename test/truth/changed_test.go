@@ -146,15 +146,23 @@ func setCounted(t *testing.T, device, iostats string) {
 	write(t, setting, iostats)
 }
 
-// switched is a world whose disk the kernel begins to count, or stops to, in the middle of the trial.
-func switched(iostats string) func(t *testing.T) world {
+// switched is a world whose disk the kernel begins to count, or stops to, in the middle of the trial, and again after three seconds.
+func switched(iostats ...string) func(t *testing.T) world {
 	return func(t *testing.T) world {
 		t.Helper()
 		device := disk(t)
 		setCounted(t, device, "1")
 		w := world{target: ext4(t, device), workload: fio(`rw=randread\n` + steadily)}
 		w.meanwhile = inTheMiddle(t, device, readsField, func() error {
-			return os.WriteFile("/sys/block/"+filepath.Base(device)+"/queue/iostats", []byte(iostats), 0)
+			for i, value := range iostats {
+				if i > 0 {
+					time.Sleep(3 * time.Second)
+				}
+				if err := os.WriteFile("/sys/block/"+filepath.Base(device)+"/queue/iostats", []byte(value), 0); err != nil {
+					return err
+				}
+			}
+			return nil
 		})
 		return w
 	}

@@ -3,10 +3,7 @@
 package truth
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
-	"time"
 
 	"storagebench.io/storagebench/internal/device/devicetest"
 )
@@ -71,8 +68,8 @@ var rarely = []kind{
 	},
 	{
 		name: "a disk that is not counted for a moment", verdict: "NoDeviceEvidence", operation: "", never: []string{"FromMemory"}, timed: true,
-		lie:  interrupted("0"),
-		twin: interrupted("1"),
+		lie:  switched("0", "1"),
+		twin: switched("1", "1"),
 	},
 	{
 		name: "a neighbour below the loop device", verdict: "NoisyNeighbour", operation: "", timed: true,
@@ -89,25 +86,6 @@ func oneOfTwo(rate int) func(t *testing.T) world {
 		w := spread("single", func(t *testing.T) string { t.Helper(); other = disk(t); return other }, fio(`rw=randwrite\nbs=16k\nsize=32m\nruntime=8\ntime_based=1\noverwrite=1\n`+direct))(t)
 		device := devicetest.Run(t, "findmnt", "--noheadings", "--output", "SOURCE", w.target)
 		w.cgroup = []limit{{what: "write", value: rate, device: device}, {what: "write", value: rate, device: other}}
-		return w
-	}
-}
-
-// interrupted is a world whose disk the kernel does not count for three seconds, or does.
-func interrupted(iostats string) func(t *testing.T) world {
-	return func(t *testing.T) world {
-		t.Helper()
-		device := disk(t)
-		setCounted(t, device, "1")
-		w := world{target: ext4(t, device), workload: fio(`rw=randread\n` + steadily)}
-		w.meanwhile = inTheMiddle(t, device, readsField, func() error {
-			setting := "/sys/block/" + filepath.Base(device) + "/queue/iostats"
-			if err := os.WriteFile(setting, []byte(iostats), 0); err != nil {
-				return err
-			}
-			time.Sleep(3 * time.Second)
-			return os.WriteFile(setting, []byte("1"), 0)
-		})
 		return w
 	}
 }
