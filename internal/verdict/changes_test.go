@@ -130,6 +130,16 @@ func blocks(size, request, depth float64) func(*Facts) {
 	}
 }
 
+// smallReads are sequential reads of 4 KiB through the page cache, for which the disks get requests of a size, so many at a time.
+func smallReads(request, depth float64) func(*Facts) {
+	return both(reading(""), input("rw=read"), buffered, func(f *Facts) {
+		h := &histogram.Histogram{}
+		h.Add(1000, uint64(f.value("read.bytes")/4096))
+		f.Measurement.Histograms = result.Histograms{"read": h}
+		f.set("device.read.count", f.value("device.read.bytes")/request, "read.latency.mean", 4096/f.value("read.bandwidth"), "device.queue.depth", depth)
+	})
+}
+
 // limit of a disk: so many times what each of the disks moves.
 func limit(direction, quantity string, factor float64) func(*Facts) {
 	return func(f *Facts) {

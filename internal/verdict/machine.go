@@ -256,8 +256,8 @@ func blockSizeLimited(f *Facts) []result.Verdict {
 		}
 		block := d.bytes / float64(h.Count())
 		requests, moved := f.value("device."+d.name+".count"), f.value("device."+d.name+".bytes")
-		if requests == 0 || !f.direct() && (f.row != nil || moved < 0.5*d.bytes || f.deviceDepth() > 1.5) {
-			continue // the page cache answers, or joins blocks
+		if requests == 0 || !f.direct() && (d.name == "write" || f.row != nil || moved < 0.5*d.bytes || f.deviceDepth() > 1.5) {
+			continue // the page cache answers, or joins blocks; or each write is synced, which is then what is measured
 		}
 		request, depth := moved/requests, f.value(d.name+".bandwidth")/block*f.value(d.name+".latency.mean")
 		if f.row != nil {

@@ -267,9 +267,12 @@ var pairs = map[string]pair{
 			"through the page cache": both(blocks(4096, 512<<10, 1), buffered, setting("device.queue.depth", 0.9)),
 		},
 	},
-	"a bandwidth of small blocks, which the page cache does not join": {
-		verdict: BlockSizeLimited, operation: "write", effect: result.Qualifies, lie: both(blocks(4096, 4096, 1), buffered, setting("device.queue.depth", 0.9)),
-		twins: map[string]func(*Facts){"many at a time at the disk": both(blocks(4096, 4096, 1), buffered, setting("device.queue.depth", 4.0))},
+	"a bandwidth of small blocks, which the page cache does not read ahead": {
+		verdict: BlockSizeLimited, operation: "read", effect: result.Qualifies, lie: smallReads(4096, 0.9),
+		twins: map[string]func(*Facts){
+			"many at a time at the disk": smallReads(4096, 4), "read ahead": smallReads(128<<10, 0.9),
+			"writes that are synced each": both(blocks(4096, 4096, 1), buffered, setting("device.queue.depth", 0.9)),
+		},
 	},
 	"disks that were busy before": {
 		verdict: BackgroundIO, effect: result.Invalidates, lie: background(0.25), twins: map[string]func(*Facts){"idle": background(0), "hardly": background(0.04), "a log": setting("background.write.bytes", 200e3, "device.seconds", 1e6)},
