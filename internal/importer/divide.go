@@ -23,7 +23,7 @@ func unquoted(tables []table) (own []table, notes []string) {
 			return (titled && first.section == t.section || quoted && (titled || !t.titled)) && sameNumbers(first, t)
 		})
 		if k >= 0 {
-			notes = append(notes, fmt.Sprintf("report %d of a file (%s) is left out: it is equal to one above in every number, as one that is quoted", i+1, clip(visible(t.name))))
+			notes = append(notes, fmt.Sprintf("report %d of a file (%s) is left out: every number of it is also in a report above, which it seems to quote", i+1, clip(visible(t.name))))
 			continue
 		}
 		seen[id], own = append(seen[id], t), append(own, *t)

@@ -29,6 +29,7 @@ var syncPairs = map[string]pair{
 	"a neighbour that syncs, beside a job that syncs once":                                 {verdict: NoisyNeighbour, effect: result.Qualifies, lie: both(writing("end_fsync=1"), flushed(100, 2e-3)), twins: map[string]func(*Facts){"its own": both(writing("fsync=1"), ownFlushes(2)), "its file system's": both(writing(""), options("sync"), ownFlushes(3), besides(2))}},
 	"syncs of the file system itself, without barriers":                                    {verdict: UnsafeConfiguration, operation: "write", effect: result.Invalidates, lie: both(writing(""), options("sync,barrier=0"))},
 	"writes that are left in memory, by a job whose sync never comes":                      {verdict: FromMemory, operation: "write", effect: result.Invalidates, lie: both(writing("fsync=1000000000"), buffered, leftover(0.95)), twins: map[string]func(*Facts){"others' writes, after its last sync": both(writing("fsync=64"), buffered, leftover(0.95)), "after its sync at the end": both(writing("end_fsync=1"), buffered, leftover(0.95))}},
+	"writes that the kernel only begins to write, as fio's syncs are sync_file_range":      {verdict: FromMemory, operation: "write", effect: result.Invalidates, lie: both(writing("sync_file_range=write:8"), buffered, leftover(0.95), setting("sync.ios", 1e6))},
 	"blocks of 512 bytes that a neighbour writes, beside files that are there":             {verdict: NoisyNeighbour, effect: result.Invalidates, lie: both(writing(""), small512(result.Overwrite), besides(4)), twins: map[string]func(*Facts){"that direct I/O pads": both(writing(""), small512(result.Fresh), besides(4)), "that it pads in files as they were found": both(writing(""), small512(result.AsFound), besides(0.875))}},
 	"a job that reads and writes by turns, whose reads have a limit":                       {verdict: Throttled, operation: "write", effect: result.Qualifies, lie: both(input("rw=randrw"), limit("read", "bytes", 1)), twins: map[string]func(*Facts){"far away": both(input("rw=randrw"), limit("read", "bytes", 2))}},
 	"a job that reads and writes by turns, whose syncs flush nothing":                      {verdict: UnsafeConfiguration, operation: "read", effect: result.Qualifies, lie: both(input("rw=randrw\nfsync=1"), options("nobarrier"))},
@@ -57,6 +58,13 @@ var sharedPairs = map[string]pair{
 	"reads from memory, and some holes": {verdict: FromMemory, operation: "read", effect: result.Invalidates, lie: both(buffered, input("end_fsync=1"), setting("files.thin", 0.02), scaling("device.read.bytes", 0.05))},
 	"half of it holes, and the rest from memory": {
 		verdict: ThinReads, operation: "read", effect: result.Invalidates, also: []string{FromMemory}, lie: both(buffered, input("end_fsync=1"), setting("files.thin", 0.55), scaling("device.read.bytes", 0.05)),
+	},
+	"a bandwidth of small blocks, which the page cache does not read ahead": {
+		verdict: BlockSizeLimited, operation: "read", effect: result.Qualifies, lie: smallReads(4096, 0.9),
+		twins: map[string]func(*Facts){
+			"many at a time at the disk": smallReads(4096, 4), "read ahead": smallReads(128<<10, 0.9),
+			"writes that are synced each": both(blocks(4096, 4096, 1), buffered, setting("device.queue.depth", 0.9)),
+		},
 	},
 	"two jobs that compute": {
 		verdict: CPUBound, effect: result.Qualifies, lie: both(twoJobs, setting("cpu.user", 0.4, "cpu.system", 1.55, "device.queue.depth", 0.2)),

@@ -19,7 +19,7 @@ var (
 	openedToSync = regexp.MustCompile(`(?m)^sync=(1|sync|dsync)$`)
 	// syncsAfter is a job of fio that syncs after each so many writes, and syncsAtEnd one that syncs when it ends.
 	syncsAfter = regexp.MustCompile(`(?m)^(?:fsync|fdatasync)=0*([1-9]\d*)$`)
-	syncsAtEnd = regexp.MustCompile(`(?m)^(?:end_fsync|fsync_on_close)=1$`)
+	syncsAtEnd = regexp.MustCompile(`(?m)^(?:end_fsync|fsync_on_close)(?:=[1-9]\d*)?$`)
 	// writesNothing is a job of fio that only reads or trims, which never syncs.
 	writesNothing = regexp.MustCompile(`(?m)^(?:rw|readwrite)=[^w\n]*$`)
 )
@@ -30,7 +30,10 @@ const oftenSynced = 1 << 20
 
 // synced is how many times the workload made data durable, as it was counted.
 func (f *Facts) synced() float64 {
-	n := f.value("sync.ios") + f.value("sync.count") + f.value(result.FilesSynced)
+	n := f.value("sync.count") + f.value(result.FilesSynced)
+	if !f.onlyStarted() {
+		n += f.value("sync.ios")
+	}
 	if openedToSync.MatchString(f.Measurement.Input) {
 		n += f.value("write.ios")
 	}

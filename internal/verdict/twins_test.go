@@ -136,8 +136,7 @@ var pairs = map[string]pair{
 		},
 	},
 	"failed operations": {
-		verdict: ToolErrors, operation: "read", effect: result.Invalidates, lie: setting("read.errors", 3.0),
-		twins: map[string]func(*Facts){"none": setting("read.errors", 0.0, "errors", 0.0)},
+		verdict: ToolErrors, operation: "read", effect: result.Invalidates, lie: setting("read.errors", 3.0), twins: map[string]func(*Facts){"none": setting("read.errors", 0.0, "errors", 0.0)},
 	},
 	"errors of an operation that nobody knows": {
 		verdict: ToolErrors, effect: result.Invalidates, lie: setting("errors", 3.0),
@@ -265,13 +264,6 @@ var pairs = map[string]pair{
 			"large blocks": blocks(1<<20, 512<<10, 1), "merged ones": blocks(4096, 512<<10, 1), "many at a time": blocks(4096, 4096, 16),
 			"random ones": both(blocks(4096, 4096, 1), input("rw=randwrite")), "whose rate was asked for": blocks(4096, 4096, 0.05),
 			"through the page cache": both(blocks(4096, 512<<10, 1), buffered, setting("device.queue.depth", 0.9)),
-		},
-	},
-	"a bandwidth of small blocks, which the page cache does not read ahead": {
-		verdict: BlockSizeLimited, operation: "read", effect: result.Qualifies, lie: smallReads(4096, 0.9),
-		twins: map[string]func(*Facts){
-			"many at a time at the disk": smallReads(4096, 4), "read ahead": smallReads(128<<10, 0.9),
-			"writes that are synced each": both(blocks(4096, 4096, 1), buffered, setting("device.queue.depth", 0.9)),
 		},
 	},
 	"disks that were busy before": {
