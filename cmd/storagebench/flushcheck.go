@@ -178,7 +178,7 @@ shows nothing.`,
 	flags := cmd.Flags()
 	flags.StringVar(&logFile, "log", "", "log of the witness")
 	flags.StringVarP(&output, "output", "o", "", "file to write the outcome to, for summary")
-	flags.BoolVar(&missing, "missing-is-lost", false, "take a file that does not exist as one whose records are all lost")
+	flags.BoolVar(&missing, "missing-is-lost", false, "take a file that does not exist, and records that cannot be read (EIO), as lost")
 	return cmd
 }
 
@@ -192,8 +192,12 @@ func flushcheckVerify(logFile, path string, missing bool) (powercut.Outcome, err
 	if err != nil {
 		return powercut.Outcome{}, &trial.Failure{Class: reason.InvalidSpec, Message: fmt.Sprintf("%s: %v", logFile, err), Remedy: "give the log of flushcheck witness", Err: err}
 	}
+	loss := powercut.Damaged
+	if missing {
+		loss = powercut.Unreadable
+	}
 	file, err := os.Open(filepath.Clean(path))
-	if errors.Is(err, os.ErrNotExist) && missing {
+	if err != nil && (loss(err) || missing && errors.Is(err, os.ErrNotExist)) {
 		found, err := powercut.ParseFound("none", log.Run)
 		return powercut.Judge(log, found), err
 	}
@@ -204,14 +208,25 @@ func flushcheckVerify(logFile, path string, missing bool) (powercut.Outcome, err
 		}
 	}
 	if err != nil {
-		return powercut.Outcome{}, err
+		return powercut.Outcome{}, unreadable(err)
 	}
 	defer func() { _ = file.Close() }()
-	found, err := powercut.Scan(file, log.Run, log.Wrote)
+	found, err := powercut.Scan(file, log.Run, log.Wrote, loss)
 	if err != nil {
-		return powercut.Outcome{}, fmt.Errorf("%s: %w", path, err)
+		return powercut.Outcome{}, unreadable(fmt.Errorf("%s: %w", path, err))
 	}
 	return powercut.Judge(log, found), nil
+}
+
+// unreadable adds the remedy to a record that cannot be read.
+func unreadable(err error) error {
+	if !powercut.Unreadable(err) {
+		return err
+	}
+	return &trial.Failure{
+		Class: reason.InvalidSpec, Message: err.Error(),
+		Remedy: "look in the kernel's log (dmesg): if the disk is there, and the file system says that its checksums or structures are wrong, the cut has lost the records: --missing-is-lost", Err: err,
+	}
 }
 
 func newFlushcheckSummary() *cobra.Command {

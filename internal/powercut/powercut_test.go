@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -39,7 +40,7 @@ func judge(t *testing.T, image []byte, text string) Outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := Scan(bytes.NewReader(image), log.Run, log.Run.Records)
+	found, err := Scan(bytes.NewReader(image), log.Run, log.Run.Records, Damaged)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,8 +146,45 @@ func TestFoundThatNobodyPrints(t *testing.T) {
 			t.Errorf("%q is read as %q", text, found)
 		}
 	}
-	if _, err := Scan(bytes.NewReader(nil), Run{ID: someRun.ID, Block: 512, Records: -1}, 1); err == nil {
+	if _, err := Scan(bytes.NewReader(nil), Run{ID: someRun.ID, Block: 512, Records: -1}, 1, Damaged); err == nil {
 		t.Error("a run with -1 records is scanned")
+	}
+}
+
+// refusing is a file system that does not read one record.
+type refusing struct {
+	io.ReaderAt
+	at  int64
+	err error
+}
+
+func (r refusing) ReadAt(p []byte, off int64) (int, error) {
+	if off == r.at {
+		return 0, &os.PathError{Op: "read", Path: "records", Err: r.err}
+	}
+	return r.ReaderAt.ReadAt(p, off)
+}
+
+// TestRecordsThatAFileSystemRefuses: what a cut has damaged is lost, and what may be a disk that is not there is
+// only if somebody says so.
+func TestRecordsThatAFileSystemRefuses(t *testing.T) {
+	image, _ := recorded(t, someRun)
+	for err, want := range map[error]struct{ damaged, unreadable string }{
+		syscall.EBADMSG: {"1-4,6-20", "1-4,6-20"},
+		syscall.EUCLEAN: {"1-4,6-20", "1-4,6-20"},
+		syscall.EIO:     {"", "1-4,6-20"},
+		syscall.EACCES:  {"", ""},
+	} {
+		reader := refusing{bytes.NewReader(image), someRun.offset(5), err}
+		for _, asked := range []struct {
+			loss func(error) bool
+			want string
+		}{{Damaged, want.damaged}, {Unreadable, want.unreadable}} {
+			found, got := Scan(reader, someRun, someRun.Records, asked.loss)
+			if asked.want == "" && !errors.Is(got, err) || asked.want != "" && (got != nil || found.String() != asked.want) {
+				t.Errorf("%v: found %s (%v), expected %q", err, found, got, asked.want)
+			}
+		}
 	}
 }
 

@@ -6,13 +6,25 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // Found is which records are there: bit number-1 is set for each.
 type Found struct{ bits []uint64 }
 
-// Scan looks for the records of a run up to a number.
-func Scan(r io.ReaderAt, run Run, upTo int) (Found, error) {
+// Damaged says whether a file system refuses to read what a cut has damaged: its own checksums or
+// structures are wrong (EBADMSG, EUCLEAN). A mistyped path or an unplugged disk never says that.
+func Damaged(err error) bool {
+	return errors.Is(err, syscall.EBADMSG) || errors.Is(err, syscall.EUCLEAN)
+}
+
+// Unreadable is Damaged, or any failure to read (EIO): a file system with checksums of its data
+// says so of a record that is not intact, and so does a disk that is unplugged.
+func Unreadable(err error) bool { return Damaged(err) || errors.Is(err, syscall.EIO) }
+
+// Scan looks for the records of a run up to a number. An error of reading that counts as a loss
+// (Damaged or Unreadable) means that the record is not there; any other one ends it.
+func Scan(r io.ReaderAt, run Run, upTo int, loss func(error) bool) (Found, error) {
 	if err := run.check(); err != nil {
 		return Found{}, err
 	}
@@ -26,6 +38,8 @@ func Scan(r io.ReaderAt, run Run, upTo int) (Found, error) {
 			if !run.intact(block, n) {
 				return found, nil
 			}
+		case err != nil && loss(err):
+			continue
 		case err != nil:
 			return found, fmt.Errorf("record %d: %w", n, err)
 		}

@@ -188,7 +188,7 @@ func (c *cutter) record(disk *nbd.Disk, run powercut.Run) (powercut.Log, error) 
 func (c *cutter) scan(disk *nbd.Disk, run powercut.Run) powercut.Found {
 	c.t.Helper()
 	if c.on == "raw" {
-		found, err := powercut.Scan(bytes.NewReader(disk.Medium()), run, run.Records)
+		found, err := powercut.Scan(bytes.NewReader(disk.Medium()), run, run.Records, powercut.Damaged)
 		if err != nil {
 			c.t.Fatal(err)
 		}

@@ -161,15 +161,15 @@ func mount() error {
 
 func scan(path string, run powercut.Run, say *os.File) error {
 	f, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		_, err := fmt.Fprintf(say, "found none\nbecause %q\n", path+" is not there")
+	if errors.Is(err, os.ErrNotExist) || powercut.Unreadable(err) {
+		_, err = fmt.Fprintf(say, "found none\nbecause %q\n", err)
 		return err
 	}
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }()
-	found, err := powercut.Scan(f, run, run.Records)
+	found, err := powercut.Scan(f, run, run.Records, powercut.Unreadable)
 	if err != nil {
 		return err
 	}

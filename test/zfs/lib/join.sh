@@ -100,7 +100,7 @@ guest_image() {
 
 # export_image REF FILE: as another node has it.
 export_image() {
-  ctr_node "${NODES[0]}" images export "$2" "$1" || die "${NODES[0]} has no $1; run \"make deploy\""
+  ctr_node "${NODES[0]}" images export --local "$2" "$1" || die "${NODES[0]} has no $1; run \"make deploy\""
 }
 
 # deployed_image: that of the workers, which the operator's arguments name. The operator itself
