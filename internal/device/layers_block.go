@@ -71,6 +71,7 @@ func (st *stack) describe(dir string) result.Layer {
 		FUA: flag(dir, "queue/fua"), Rotational: flag(dir, "queue/rotational"), TurnsPerMinute: turns(dir), IOStats: counts(dir, d.Queue["iostats"]),
 		LinkBytesPerSecond: link(dir),
 	}
+	l.DiskSeq, _ = strconv.ParseUint(attribute(dir, "diskseq"), 10, 64) // 0 if there is none
 	if n, err := strconv.ParseUint(d.Queue["discard_max_bytes"], 10, 64); err == nil {
 		l.DiscardMaxBytes = &n
 	}

@@ -38,6 +38,7 @@ func Collect(in Input) *result.Environment {
 	if root == "" {
 		root = "/"
 	}
+	e.BootID = readTrimmed(filepath.Join(root, "proc/sys/kernel/random/boot_id"))
 	e.CPU, e.Memory = node(root)
 	limits := readLimits(root)
 	e.CPU.LimitCores = limits.cores

@@ -4,8 +4,10 @@ import "storagebench.io/storagebench/internal/trial"
 
 // Environment is where a worker measured.
 type Environment struct {
-	Hostname     string            `json:"hostname"`
-	Kernel       string            `json:"kernel"`
+	Hostname string `json:"hostname"`
+	Kernel   string `json:"kernel"`
+	// BootID is the kernel's name for the time since the machine was started; empty if it has none.
+	BootID       string            `json:"bootID,omitempty"`
 	Architecture string            `json:"architecture"`
 	CPU          CPU               `json:"cpu"`
 	Memory       Memory            `json:"memory"`

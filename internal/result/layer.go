@@ -40,6 +40,9 @@ type Layer struct {
 	Options string `json:"options,omitempty"`
 	// Source of a file system, the file of a loop device, or the name of a mapped device.
 	Source string `json:"source,omitempty"`
+	// DiskSeq is the number that the kernel gives to each disk and medium that it sees, counted since
+	// the boot (Linux 5.15): a disk that took another one's name has another one. 0: not known.
+	DiskSeq uint64 `json:"diskSeq,omitempty"`
 	// Model of a disk.
 	Model string `json:"model,omitempty"`
 	// SizeBytes of a block device; 0: not known.

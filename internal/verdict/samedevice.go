@@ -16,9 +16,9 @@ func SharedDisks(a, b *result.Environment) []string {
 	if a == nil || b == nil {
 		return nil
 	}
-	others := result.Written(b.Target.Layers)
+	others, sameBoot := result.Written(b.Target.Layers), a.BootID != "" && a.BootID == b.BootID
 	isShared := func(l result.Layer) bool {
-		return identified(l) && slices.ContainsFunc(others, func(o result.Layer) bool { return sameStorage(l, o) })
+		return identified(l) && slices.ContainsFunc(others, func(o result.Layer) bool { return sameStorage(l, o, sameBoot) })
 	}
 	var out []string
 	for _, l := range result.Written(a.Target.Layers) {
@@ -59,13 +59,17 @@ func identified(l result.Layer) bool {
 }
 
 // sameStorage reports whether two layers of one node, each of which is identified, are the same. A number that was given
-// again to a loop device of another file, a volume of another name or a disk of another size is not.
-func sameStorage(a, b result.Layer) bool {
+// again to a loop device of another file, a volume of another name or a disk of another size is not; nor is one that was given
+// to another disk of the same kind, such as the next volume of a cloud, which the kernel's count of disks since its boot tells.
+func sameStorage(a, b result.Layer, sameBoot bool) bool {
 	if a.Kind != b.Kind || a.Type != b.Type || a.Source != b.Source || strings.HasPrefix(a.ID, "fs:") != strings.HasPrefix(b.ID, "fs:") {
 		return false
 	}
 	if strings.HasPrefix(a.ID, "fs:") {
 		return a.Options == b.Options // also its port, as several tunnels have one address
+	}
+	if sameBoot && a.DiskSeq != 0 && b.DiskSeq != 0 && a.DiskSeq != b.DiskSeq {
+		return false
 	}
 	return a.ID == b.ID && a.Number == b.Number && a.SizeBytes == b.SizeBytes && a.Model == b.Model
 }

@@ -77,3 +77,29 @@ func TestTheLowestDeviceOfTwoTargetsIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// A disk that is attached after another one was detached gets its name and number. The kernel's count of disks tells them
+// apart for as long as it runs.
+func TestADiskThatTookTheNameOfAnotherIsNotTheSame(t *testing.T) {
+	of := func(boot string, seq uint64) *result.Environment {
+		return &result.Environment{BootID: boot, Target: result.TargetEnvironment{Layers: []result.Layer{
+			{ID: "fs:/a", Kind: result.FilesystemLayer, Type: "ext4", Below: []string{"sdb"}},
+			{ID: "sdb", Kind: result.DiskLayer, Number: "8:16", SizeBytes: 1 << 30, DiskSeq: seq},
+		}}}
+	}
+	for name, c := range map[string]struct {
+		a, b *result.Environment
+		want []string
+	}{
+		"the same disk":       {of("x", 7), of("x", 7), []string{"sdb"}},
+		"attached one by one": {of("x", 7), of("x", 8), nil},
+		"a boot in between":   {of("x", 7), of("y", 3), []string{"sdb"}},
+		"an older kernel":     {of("x", 0), of("x", 0), []string{"sdb"}},
+		"not known of one":    {of("x", 7), of("x", 0), []string{"sdb"}},
+		"no name of a boot":   {of("", 7), of("", 8), []string{"sdb"}},
+	} {
+		if got := SharedDisks(c.a, c.b); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
