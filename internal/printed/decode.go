@@ -96,14 +96,18 @@ func latin1(content []byte) []byte {
 }
 
 var (
-	// escapes steer a terminal: colours, titles of windows, character sets.
-	escapes = regexp.MustCompile("\x1b\\[[0-?]*[\\x20-\\x2f]*[\\x40-\\x7e]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b[()][0-9A-B]|\x1b[=>\\x40-\\x5a\\\\^_]")
+	// escapes steer a terminal: colours, titles of windows, character sets, what a CI notes.
+	escapes = regexp.MustCompile("\x1b[P_^][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b\\[[0-?]*[\\x20-\\x2f]*[\\x40-\\x7e]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b[()][0-9A-B]|\x1b[=>\\x40-\\x5a\\\\^_]")
 	tagged  = regexp.MustCompile(`(?i)<(?:pre|br|p|td|code|span|div|blockquote|h[1-6])\b[^<>\n]{0,500}>`)
 	heading = regexp.MustCompile(`(?i)<h[1-6]\b[^<>\n]{0,500}>`)
 	// broken is a line that a page breaks twice: its source does, too.
 	broken = regexp.MustCompile(`(?i)(<br\b[^<>\n]{0,500}>)[ \t]*\r?\n`)
 	breaks = regexp.MustCompile(`(?i)<(?:br|/p|/tr|/div|/h[1-6]|/?pre|/?blockquote)\b[^<>\n]{0,500}>`)
 	tags   = regexp.MustCompile(`(?i)</?[a-z][a-z0-9]{0,15}(?:\s[^<>\n]{0,500})?/?>`)
+	// again are entities of what was escaped twice.
+	again = regexp.MustCompile(`&(?:quot|gt|lt|nbsp|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});`)
+	// pager is what the program more writes between lines.
+	pager  = regexp.MustCompile(`(?m)^--More--(?:\(\d{1,3}%\))?[ \t]*\r?\n?`)
 	entity = regexp.MustCompile(`&(?:quot|gt|lt|amp|nbsp|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});`)
 )
 
@@ -119,9 +123,10 @@ func Clean(text []byte) []byte {
 		s = tags.ReplaceAllString(breaks.ReplaceAllString(heading.ReplaceAllStringFunc(s, ranked), "\n"), "")
 	}
 	if entity.MatchString(s) {
-		s = html.UnescapeString(s)
+		s = again.ReplaceAllStringFunc(html.UnescapeString(s), html.UnescapeString)
 	}
-	s = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n").Replace(s)
+	s = pager.ReplaceAllString(s, "")
+	s = strings.NewReplacer("\u3000", "  ", "\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n").Replace(s)
 	return []byte(strings.Map(plain, s))
 }
 
@@ -137,6 +142,8 @@ var (
 	// fullLines are as long as that encoding has them at most, or nearly so.
 	fullLines = regexp.MustCompile(`(?m)^[^\n]{73,75}=\r?$`)
 	encoded   = regexp.MustCompile(`=(?:20|3D|09)|(?i:content-transfer-encoding: quoted-printable)`)
+	// escaped is a sign of equality in that encoding, which has it for nothing else.
+	escaped = regexp.MustCompile(`=(?:[0-9A-F]{2}|\r?\n)`)
 	// boards are the marks that forums write with, and boardHeading a line that is all bold.
 	boards       = regexp.MustCompile(`(?i)\[/?(?:b|i|u|code|quote|size|color|font|pre|spoiler)(?:=[^\]\n]{0,60})?\]`)
 	boardHeading = regexp.MustCompile(`(?im)^[ \t]*\[(?:b|size=[^\]\n]{0,60})\]([a-z][^\[\n]{0,120})\[/(?:b|size)\]:?[ \t]*$`)
@@ -146,7 +153,8 @@ var (
 // so stays as it is.
 func unquoted(s string) string {
 	const few = 2
-	if len(softBreaks.FindAllStringIndex(s, few)) < few || !encoded.MatchString(s) && len(fullLines.FindAllStringIndex(s, few)) < few {
+	soft := len(softBreaks.FindAllStringIndex(s, few)) == few && (encoded.MatchString(s) || len(fullLines.FindAllStringIndex(s, few)) == few)
+	if !soft && (strings.Count(s, "=3D") < few || len(escaped.FindAllStringIndex(s, -1)) < strings.Count(s, "=")) {
 		return s
 	}
 	out, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(s)))

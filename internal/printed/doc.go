@@ -6,7 +6,7 @@
 //     entities and tags of HTML.
 //  3. Lines also removes what stands before and behind lines: marks of quotation, bullets,
 //     bars of tables, the times of logs, numbers of lines, the names of containers and machines, whose lines it
-//     puts one after the other. It keeps the columns of tables below each other.
+//     puts one after the other, and whatever else is before each line of a report. It keeps the columns of tables below each other.
 //  4. TitleOf finds what a text says about a report that begins in some line: a heading, or
 //     a short line of its own. Prompts, progress, times and paragraphs are no titles.
 //     Outline has everything above that one that looks like a title.

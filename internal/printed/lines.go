@@ -32,6 +32,7 @@ func Lines(text []byte) []string {
 		lines = append(lines, strings.TrimRight(line, "\n"))
 	}
 	unprefixed(lines)
+	lines = unheaded(lines)
 	uncommented(lines)
 	broken := areBroken(lines)
 	for i, line := range lines {
@@ -42,6 +43,7 @@ func Lines(text []byte) []string {
 	}
 	cut := !Ended(text)
 	lines = separate(separate(lines, cut), cut) // a container's name, and a level of its log
+	lines = unheaded(lines)
 	for i, line := range lines {
 		lines[i] = bare(line)
 	}
@@ -158,8 +160,9 @@ func bare(line string) string {
 	}
 	line = unmarked(line)
 	line = stressed.ReplaceAllString(bars.ReplaceAllString(line, " "), "$1")
-	if strings.TrimSpace(line) == "#" {
-		return ""
+	switch strings.TrimSpace(line) {
+	case "#", "*", "//", ";", "%":
+		return "" // a comment without words
 	}
 	if rest, ok := strings.CutPrefix(line, "# "); ok && tables.MatchString(rest) {
 		line = rest // a comment, and no heading

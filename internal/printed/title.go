@@ -104,6 +104,8 @@ var (
 	times   = regexp.MustCompile(`(?i)^(?:(?:real|user|sys)\b[\s:]*[\d.]+.*|[\d.]+ +(?:real|user|sys)\b.*|[\d.:]+(?:user|system|elapsed)\b.*|\d+inputs\+\d+outputs.*|.*pagefaults.*swaps.*|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d.*|run began:.*|\d{1,2}:\d\d(?::\d\d)?.*|date:.*)$`)
 	// progress is what the tools print while they run.
 	progress = regexp.MustCompile(`(?i)^(?:(?:writing|rewriting|reading)(?: with | a byte| intelligently|\.\.)|seeker \d|seeking\b|start '?em|creat(?:e|ing) files|stat files|delet(?:e|ing) files|performing transactions|creating subdirectories|deleting subdirectories|using uid|file '.*', size|wait(?:ing)?\b|done\b|bonnie(?: [\d.]+)?:|script (?:started|done)\b|iozone test complete|excel output is below|iozone:|jobs: |starting \d|fio[-:]|tio(?:bench|test)\b|postmark v|reading configuration|laying out|run status group|disk stats).*`)
+	// mailed are lines above the text of a mail, but for its subject.
+	mailed = regexp.MustCompile(`(?i)^(?:content-[a-z]+(?:-[a-z]+)?|mime-version|message-id|received|return-path|to|cc|from|sender|reply-to|references|in-reply-to|date|sent|user-agent|x-[a-z-]+|list-[a-z]+): `)
 	// posts head what somebody writes to a forum.
 	posts   = regexp.MustCompile(`(?i)^(?:post(?:ed)?|comment|reply|answer|message) (?:by|from|#\d)`)
 	generic = regexp.MustCompile(`(?i)^(?:code|quote|results?|outputs?|spoiler|(?:example|sample)(?: (?:reports?|results?|outputs?|runs?))?|bash|shell|sh|text|txt|json|plain|plaintext|console|terminal|logs?|info|warn(?:ing)?|debug|error|std(?:out|err)|select all|copy|view raw|(?:fio|bonnie(?:\+\+)?|iozone|postmark)(?: (?:results?|outputs?|benchmarks?|tests?))?|benchmarks?|expand|\[/?(?:code|quote|spoiler|pre|b)[^\]]*\])[:\s]*$`)
@@ -138,7 +140,7 @@ func noise(line string) bool {
 	if strings.HasPrefix(line, "{") || strings.HasPrefix(line, "}") || strings.HasPrefix(line, `"`) && strings.Contains(line, `" :`) || strings.Count(line, ",") >= 10 {
 		return true
 	}
-	for _, pattern := range []*regexp.Regexp{prompt, command, times, progress, posts, generic, own} {
+	for _, pattern := range []*regexp.Regexp{prompt, command, times, progress, mailed, posts, generic, own} {
 		if pattern.MatchString(line) {
 			return true
 		}
