@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -45,6 +46,8 @@ func in16(order binary.ByteOrder, mark string) func(string) string {
 		return string(out)
 	}
 }
+
+var quotedText = regexp.MustCompile(`"([^"\n]*)"`)
 
 // decorations are what happens to texts on their way.
 var decorations = map[string]func(string) string{
@@ -101,6 +104,30 @@ var decorations = map[string]func(string) string{
 	"grep":               prefixed("results/out.txt:"),
 	"grep -Hn":           eachLine(func(i int, line string) string { return fmt.Sprintf("out.txt:%d:%s", i+1, line) }),
 	"a diff":             prefixed("+"),
+	"a removal":          prefixed("-"),
+	"log of Go":          stamped("2026/11/28 09:00:%02d "),
+	"log of Python":      stamped("2026-11-28 09:00:%02d,123 - bench - INFO - "),
+	"root of Python":     prefixed("INFO:root:"),
+	"zap":                stamped("2026-11-28T09:00:%02d.123Z\tINFO\tbench/run.go:42\t"),
+	"log of Java":        stamped("09:00:%02d.123 [main] INFO  com.example.Bench - "),
+	"GitLab":             stamped("2026-11-28T09:00:%02d.123456Z 00O "),
+	"Buildkite":          stamped("\x1b_bk;t=17640042000%02d\x07"),
+	"American dates":     stamped("11/28/2026 09:00:%02d AM "),
+	"dmesg -T":           stamped("[Sat Nov 28 09:00:%02d 2026] "),
+	"seconds":            eachLine(func(i int, line string) string { return fmt.Sprintf("%8.3f  %s", float64(i)*1.37, line) }),
+	"a pod":              prefixed("bench-7d9f8-abcde bench "),
+	"a log group":        prefixed("/batch/bench bench/default/17 2026-11-28T09:00:00.000Z "),
+	"initials":           prefixed("JD>"),
+	"comments of SQL":    prefixed("-- "),
+	"tight hashes":       prefixed("#"),
+	"a comment of C":     func(s string) string { return "/*\n" + prefixed(" * ")(s) + " */\n" },
+	"twice escaped":      func(s string) string { return html.EscapeString(html.EscapeString(s)) },
+	"curly quotes":       func(s string) string { return quotedText.ReplaceAllString(s, "“$1”") },
+	"wide blanks":        func(s string) string { return strings.ReplaceAll(s, "  ", "\u3000") },
+	"more": func(s string) string {
+		first, rest, _ := strings.Cut(s, "\n")
+		return first + "\n--More--(40%)\n" + rest
+	},
 	"a mail": func(s string) string {
 		return "Hello,\n\nhere is what I have got.\n\n" + prefixed("> ")(s) + "\nRegards,\nme\n"
 	},

@@ -170,6 +170,9 @@ func (p parser) read(file File) (tables []table, notes []string, err error) {
 			f.Remedy = "it looks like the output of " + other.tool + ": use --tool " + other.tool
 		}
 	}
+	if p.inStrings(text) {
+		f = invalid(file.Name+": the report stands within strings of JSON or of a program, as ansible and the logs of containers have it", "provide the content of these strings, such as with jq -r .stdout FILE, or jq -j .log FILE")
+	}
 	return nil, nil, f
 }
 

@@ -131,7 +131,20 @@ var restOfCSV = regexp.MustCompile(`^[\d.+,:*kMGTums]{1,250}$`)
 // begins103 is the beginning of a line of CSV without versions.
 var begins103 = regexp.MustCompile(`^[^,]{0,80},(?:\d{1,9}[kMGT]?(?::[^,]{0,20})?)?(?:,[\d.+]{0,20}){6,24}$`)
 
-func bareCSV(line string) string { return strings.Trim(strings.TrimSpace(line), "\"'`") }
+var (
+	// versions begin a line of CSV that has them, also behind other words.
+	versions = regexp.MustCompile(`(?:^|[\s"'“‘=:;(\[{])((?:1\.9\d[a-z]?|2\.\d\d[a-z]?),[12]\.\d\d[a-z]?,)`)
+	// printing are commands that print what follows.
+	printing = regexp.MustCompile(`\b(?:echo|printf)\b`)
+)
+
+// bareCSV is a line of CSV without what stands before and behind it.
+func bareCSV(line string) string {
+	if at := versions.FindStringSubmatchIndex(line); at != nil && !printing.MatchString(line[:at[2]]) {
+		line = line[at[2]:]
+	}
+	return strings.Trim(strings.TrimSpace(line), "\"'`“”‘’")
+}
 
 // partOfCSV reports whether a line begins like a line of CSV, but lacks fields.
 func partOfCSV(line string) bool {

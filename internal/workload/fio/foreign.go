@@ -98,8 +98,9 @@ type foundDocument struct {
 	states int
 }
 
-// announced is how a document says that it is one, also where it was decorated.
-var announced = regexp.MustCompile(`fio version(?:"|”|&quot;|&#34;|&#x22;)\s*:`)
+// announced is how a document says that it is one, also where it was decorated, or stands within a
+// string.
+var announced = regexp.MustCompile(`fio version\\{0,3}(?:"|”|&quot;|&#34;|&#x22;)\s*:`)
 
 // findAll returns all documents of a text, and undoes what copying did to them if need be.
 func findAll(output []byte) ([]*foundDocument, error) {
@@ -182,8 +183,6 @@ var (
 // notJSON says what a text without a document is.
 func notJSON(output []byte) error {
 	switch {
-	case bytes.Contains(output, []byte(`\"fio version\"`)):
-		return foreign("fio's JSON stands within a string of other JSON, as ansible and docker's logs have it", "provide the content of that string, such as with jq -r .stdout FILE")
 	case terse.Match(output):
 		return foreign("this is fio's terse output (minimal), which has no histograms", remedyFormat)
 	case human.Match(output):

@@ -252,7 +252,7 @@ func (p *parser) at(i int) (int, error) {
 	if p.goesOn(i) {
 		return p.readRest(i)
 	}
-	if operation, ok := reports[strings.ToLower(line)]; ok {
+	if operation, ok := p.reportIn(i); ok {
 		return p.readReport(operation, i+1)
 	}
 	ok, err := p.readThroughput(i, line)

@@ -11,12 +11,33 @@ import (
 	"storagebench.io/storagebench/internal/printed"
 )
 
-// reports are the headings of what -R adds.
+// reports are the headings of what -R adds, without their quotes.
 var reports = map[string]string{
-	`"writer report"`: "write", `"re-writer report"`: "rewrite", `"reader report"`: "read", `"re-reader report"`: "reread",
-	`"random read report"`: "random.read", `"random write report"`: "random.write", `"backward read report"`: "backward.read",
-	`"record rewrite report"`: "record.rewrite", `"stride read report"`: "stride.read", `"fwrite report"`: "fwrite",
-	`"re-fwrite report"`: "frewrite", `"fread report"`: "fread", `"re-fread report"`: "freread",
+	"writer report": "write", "re-writer report": "rewrite", "reader report": "read", "re-reader report": "reread",
+	"random read report": "random.read", "random write report": "random.write", "backward read report": "backward.read",
+	"record rewrite report": "record.rewrite", "stride read report": "stride.read", "fwrite report": "fwrite",
+	"re-fwrite report": "frewrite", "fread report": "fread", "re-fread report": "freread",
+}
+
+// quotes are what stands for the quotes of -R, where a page or an editor has changed them; empty:
+// none.
+const quotes = "\"'`“”„‟«»‘’‚′″"
+
+// reportIn returns the operation of the report whose heading is in line i. Without quotes, it is
+// one only if record sizes follow.
+func (p *parser) reportIn(i int) (operation string, ok bool) {
+	line := strings.ToLower(strings.TrimSpace(p.lines[i]))
+	bare := strings.Trim(line, quotes)
+	if operation, ok = reports[bare]; !ok || bare != line {
+		return operation, ok
+	}
+	for i++; i < len(p.lines) && strings.TrimSpace(p.lines[i]) == ""; i++ {
+	}
+	if i == len(p.lines) {
+		return "", false
+	}
+	_, ok = numbers(p.lines[i], 0)
+	return operation, ok
 }
 
 // readReport reads a report that begins in line i with the record sizes. It repeats the table
@@ -103,7 +124,7 @@ func (p *parser) announced(i int) bool {
 	return title.Heading || title.Colon || printed.CommandOf(p.lines, i, p.read) != ""
 }
 
-// numbers reads a line of numbers, of which the first so many are in quotes.
+// numbers reads a line of numbers, of which the first so many may be in quotes.
 func numbers(line string, inQuotes int) ([]uint64, bool) {
 	const most = 64
 	fields := strings.Fields(line)
@@ -112,11 +133,8 @@ func numbers(line string, inQuotes int) ([]uint64, bool) {
 	}
 	var out []uint64
 	for k, field := range fields {
-		if unquoted := strings.Trim(field, `"`); k < inQuotes {
-			if len(unquoted) != len(field)-2 {
-				return nil, false
-			}
-			field = unquoted
+		if k < inQuotes {
+			field = strings.Trim(field, quotes)
 		}
 		v, err := strconv.ParseUint(field, 10, 40)
 		if err != nil {
