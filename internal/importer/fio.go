@@ -9,7 +9,8 @@ import (
 )
 
 // parseFio returns a table for each run of fio, whose jobs are parts. Their names tell runs
-// apart that have no title, but do not tell what was measured.
+// apart that have no title, but do not tell what was measured. Where a run stands in other JSON
+// tells runs apart, too, but what stands at the same place may be anything.
 func parseFio(output []byte) ([]table, error) {
 	found, err := fio.Parse(output)
 	if err != nil {
@@ -17,7 +18,7 @@ func parseFio(output []byte) ([]table, error) {
 	}
 	var tables []table
 	for _, r := range found {
-		t := table{name: strings.TrimSpace(r.Title + " " + r.Machine), section: r.Section, titled: r.Title != "", machine: r.Machine, sum: r.Sum, settings: r.Settings, measurement: r.Measurement}
+		t := table{name: strings.Join(strings.Fields(r.Title+" "+r.Within+" "+r.Machine), " "), section: r.Section, titled: r.Title != "" && r.Within == "", machine: r.Machine, sum: r.Sum, settings: r.Settings, measurement: r.Measurement}
 		if t.name == "" {
 			var jobs []string
 			for _, p := range r.Measurement.Parts {

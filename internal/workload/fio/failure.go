@@ -167,3 +167,21 @@ func optionField(env workload.Env, option string) string {
 	}
 	return env.Field(fieldParameters + "." + option)
 }
+
+// linuxEngines are those that only Linux has.
+var linuxEngines = []string{"libaio", "io_uring", "io_uring_cmd", "sg", "pvsync2", "splice", "e4defrag", "falloc"}
+
+// errorOf names the error of a job. Only the first numbers mean the same on all systems,
+// but for EAGAIN and EDEADLK; fio may have printed the text.
+func errorOf(j *foreignJob, before []byte) string {
+	const common = 34 // ERANGE
+	number := fmt.Sprintf("error %d", j.Error)
+	text := regexp.MustCompile(fmt.Sprintf(`err=%d/[^\n]{0,300}error=([^\n]{1,80})`, j.Error))
+	if m := text.FindSubmatch(before); m != nil {
+		return number + ": " + clip(clean(m[1]))
+	}
+	if j.Error > 0 && (j.Error <= common && j.Error != int(syscall.EAGAIN) || slices.Contains(linuxEngines, fmt.Sprint(j.Options["ioengine"]))) {
+		return fmt.Sprintf("%s: %v", number, syscall.Errno(j.Error))
+	}
+	return number + " of its operating system"
+}

@@ -11,8 +11,8 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
-	"syscall"
 
 	"storagebench.io/storagebench/internal/printed"
 	"storagebench.io/storagebench/internal/result"
@@ -96,6 +96,10 @@ type foundDocument struct {
 	before []byte
 	// states is how many earlier states of the same run were left out.
 	states int
+	// within is where in other JSON it stands. What is above that is above all documents in it, and
+	// the second and the next inherit it; alone is the only one, of which nothing is said.
+	within          string
+	inherits, alone bool
 }
 
 // announced is how a document says that it is one, also where it was decorated, or stands within a
@@ -146,7 +150,14 @@ func find(output []byte) ([]*foundDocument, error) {
 		case err == nil && !bytes.Contains(output[at:at+length], []byte(firstKey)):
 			at += length // JSON of something else
 			continue
-		case err != nil && beginsDocument(output[at:]):
+		}
+		if inner, length := f.unwrap(output[at:], err); len(inner) > 0 {
+			found = append(found, inner...)
+			at += length
+			end = at
+			continue
+		}
+		if err != nil && beginsDocument(output[at:]) {
 			broken = cmp.Or(broken, err)
 		}
 		budget -= max(length, scanned(err, len(output)-at))
@@ -191,14 +202,28 @@ func notJSON(output []byte) error {
 	return foreign("the file contains no JSON from fio", remedyFormat)
 }
 
-// noNumber is how fio prints what it divided by nothing.
-var noNumber = regexp.MustCompile(`(?i)([:\[,]\s*)[-+]?(?:nan|inf|infinity)\b`)
+var (
+	// noNumber is how fio prints what it divided by nothing.
+	noNumber = regexp.MustCompile(`(?i)([:\[,]\s*)[-+]?(?:nan|inf|infinity)\b`)
+	// fraction is a number as programs write it that know no whole ones.
+	fraction = regexp.MustCompile(`([:\[,]\s*)(-?\d{1,20}(?:\.0{1,20}|(?:\.\d{1,20})?[eE][-+]?\d{1,3}))([,}\]\s])`)
+)
+
+// unbroken writes a fraction that is a whole number as one.
+func unbroken(text string) string {
+	m := fraction.FindStringSubmatch(text)
+	v, err := strconv.ParseFloat(m[2], 64)
+	if err != nil || v != math.Trunc(v) || math.Abs(v) >= 1<<63 {
+		return text
+	}
+	return m[1] + strconv.FormatFloat(v, 'f', -1, 64) + m[3]
+}
 
 // repair undoes what copying does to a document, and replaces what is no JSON number.
 func repair(output []byte) []byte {
 	text := strings.Join(printed.Lines(output), "\n")
 	text = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`).Replace(text)
-	return []byte(noNumber.ReplaceAllString(text, "${1}null"))
+	return []byte(fraction.ReplaceAllStringFunc(noNumber.ReplaceAllString(text, "${1}null"), unbroken))
 }
 
 // saidBefore is what fio, or somebody else, printed before a document.
@@ -217,7 +242,7 @@ func titleIn(lines []string) printed.Title {
 // does not say when they began, run time and clock must have gone on together.
 func (f *foundDocument) stateOf(next *foundDocument) bool {
 	a, b := f.all(), next.all()
-	if len(a) == 0 || len(a) > len(b) || f.Version != next.Version {
+	if len(a) == 0 || len(a) > len(b) || f.Version != next.Version || f.within != next.within {
 		return false
 	}
 	grown := 0.0
@@ -275,24 +300,6 @@ func (f *foundDocument) check() error {
 		}
 	}
 	return nil
-}
-
-// linuxEngines are those that only Linux has.
-var linuxEngines = []string{"libaio", "io_uring", "io_uring_cmd", "sg", "pvsync2", "splice", "e4defrag", "falloc"}
-
-// errorOf names the error of a job. Only the first numbers mean the same on all systems,
-// but for EAGAIN and EDEADLK; fio may have printed the text.
-func errorOf(j *foreignJob, before []byte) string {
-	const common = 34 // ERANGE
-	number := fmt.Sprintf("error %d", j.Error)
-	text := regexp.MustCompile(fmt.Sprintf(`err=%d/[^\n]{0,300}error=([^\n]{1,80})`, j.Error))
-	if m := text.FindSubmatch(before); m != nil {
-		return number + ": " + clip(clean(m[1]))
-	}
-	if j.Error > 0 && (j.Error <= common && j.Error != int(syscall.EAGAIN) || slices.Contains(linuxEngines, fmt.Sprint(j.Options["ioengine"]))) {
-		return fmt.Sprintf("%s: %v", number, syscall.Errno(j.Error))
-	}
-	return number + " of its operating system"
 }
 
 // jobsOf are the jobs by name, in the order of the output, with the options that fio

@@ -18,6 +18,9 @@ import (
 type Report struct {
 	// Title is the heading above it, or empty, and Section what stands above that.
 	Title, Section string
+	// Within is where the run stands in JSON that holds several: the keys that lead to it, and what is
+	// said beside them.
+	Within string
 	// Machine that fio ran on, if the text says so.
 	Machine string
 	// Sum reports that it is fio's sum of the machines before it.
@@ -42,13 +45,13 @@ func Parse(output []byte) ([]Report, error) {
 		return nil, err
 	}
 	var reports []Report
-	var outline printed.Outline
+	var above titles
 	for i, f := range found {
 		if i+1 < len(found) && f.stateOf(found[i+1]) {
-			found[i+1].before, found[i+1].states = f.before, f.states+1
+			found[i+1].before, found[i+1].states, found[i+1].inherits = f.before, f.states+1, f.inherits
 			continue
 		}
-		own, err := f.reports(&outline)
+		own, err := f.reports(&above)
 		if err != nil {
 			return nil, err
 		}
@@ -60,15 +63,27 @@ func Parse(output []byte) ([]Report, error) {
 	return reports, nil
 }
 
+// titles are those above a document.
+type titles struct {
+	outline printed.Outline
+	last    printed.Title
+}
+
 // reports of a document.
-func (f *foundDocument) reports(outline *printed.Outline) ([]Report, error) {
+func (f *foundDocument) reports(above *titles) ([]Report, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
 	var reports []Report
-	lines := printed.Lines(f.before)
-	outline.Read(lines)
-	title := titleIn(lines)
+	if !f.inherits {
+		lines := printed.Lines(f.before)
+		above.outline.Read(lines)
+		above.last = titleIn(lines)
+	}
+	title := above.last
+	if f.alone && title.Text != "" {
+		f.within = ""
+	}
 	machines := machinesOf(f.all())
 	slices.SortStableFunc(machines, func(a, b string) int { return cmp.Compare(sumLast(a), sumLast(b)) })
 	for _, machine := range machines {
@@ -80,7 +95,7 @@ func (f *foundDocument) reports(outline *printed.Outline) ([]Report, error) {
 		if f.states > 0 {
 			m.Notes = append(m.Notes, fmt.Sprintf("%d earlier states of the same run are left out (--status-interval): the last one has the whole", f.states))
 		}
-		r := Report{Title: title.Text, Section: outline.Above(title), Machine: machine, Settings: settingsOf(own, f.Global), Groups: groupsAmong(own), Measurement: m}
+		r := Report{Title: title.Text, Section: above.outline.Above(title), Within: f.within, Machine: machine, Settings: settingsOf(own, f.Global), Groups: groupsAmong(own), Measurement: m}
 		if machine == allClients && len(machines) > 1 && !f.sum(&r, reports) {
 			continue
 		}
