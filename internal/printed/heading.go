@@ -72,7 +72,7 @@ func headingIn(lines []string, k, floor int) (string, bool) {
 // here, though it names no report.
 func aloneIn(lines []string, k, floor int) (form, text string) {
 	line := strings.TrimSpace(lines[k])
-	colon := strings.HasSuffix(line, ":") || strings.HasSuffix(line, "：")
+	colon := announced(line)
 	switch {
 	case embedded.MatchString(line), noise(line) || noise(markdown.ReplaceAllString(line, "$1")):
 		return "", ""
@@ -86,7 +86,7 @@ func aloneIn(lines []string, k, floor int) (form, text string) {
 	if k+1 < len(lines) {
 		around[1] = nextTo(lines, k, 1)
 	}
-	if !colon && !noise(around[1]) && !ruler.MatchString(around[1]) || !noise(around[0]) && !attribution.MatchString(around[0]) {
+	if !colon && !noise(around[1]) && !ruler.MatchString(around[1]) || !noise(around[0]) && !attribution.MatchString(around[0]) && !announces(line, around[0]) {
 		return "", ""
 	}
 	switch {

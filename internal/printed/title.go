@@ -30,7 +30,7 @@ const (
 func TitleOf(lines []string, i, floor int) Title {
 	i, floor = min(i, len(lines)), max(floor, 0)
 	own := shortLine(lines, i, floor)
-	if strings.HasSuffix(own, ":") || strings.HasSuffix(own, "：") {
+	if announced(own) {
 		return Title{Text: trimmed(own), Colon: true, floor: floor}
 	}
 	for k := i - 1; k >= floor; k-- {
@@ -69,12 +69,22 @@ func shortLine(lines []string, i, floor int) string {
 		if k > floor {
 			above = nextTo(lines, k, -1)
 		}
-		if sentence(line) || !noise(above) && !attribution.MatchString(above) || prompt.MatchString(above) || command.MatchString(above) {
+		if sentence(line) || !noise(above) && !attribution.MatchString(above) && !announces(line, above) || prompt.MatchString(above) || command.MatchString(above) {
 			return "" // a paragraph, or what a command printed
 		}
 		return opened.ReplaceAllString(line, "$1")
 	}
 	return ""
+}
+
+// announces reports whether a line ends with a colon, and is not the end of what the line above
+// begins, as that has ended.
+func announces(line, above string) bool {
+	return announced(line) && strings.ContainsAny(above[len(above)-1:], ".!?:;`")
+}
+
+func announced(line string) bool {
+	return strings.HasSuffix(line, ":") || strings.HasSuffix(line, "：")
 }
 
 // sized are short names with a number, as of a device or a block size, and no noise in a heading.

@@ -74,6 +74,8 @@ type parser struct {
 	header  header
 	numbers int
 	columns []int
+	// summary is the report of throughput mode that is being read; nil: none.
+	summary *summary
 	// outline has the headings so far.
 	outline printed.Outline
 	// edge is where the longest lines end.
@@ -255,7 +257,10 @@ func (p *parser) at(i int) (int, error) {
 	if operation, ok := p.reportIn(i); ok {
 		return p.readReport(operation, i+1)
 	}
-	ok, err := p.readThroughput(i, line)
+	ok, err := p.readSummary(i, line)
+	if !ok && err == nil {
+		ok, err = p.readThroughput(i, line)
+	}
 	if !ok && err == nil {
 		err = cmp.Or(p.stray(i), p.option(i, line))
 	}

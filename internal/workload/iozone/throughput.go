@@ -131,6 +131,10 @@ func (t *throughput) put(table *Table) {
 	table.LargestFile = t.processes * t.file * kibi
 	table.Settings["processes"] = strconv.FormatUint(t.processes, 10)
 	note := fmt.Sprintf("throughput mode: what %d processes did together, as each of them saw it", t.processes)
+	if t.processes == 0 {
+		table.Settings["processes"] = "unknown"
+		note = "throughput mode: what the processes did together, as each of them saw it; the text does not tell how many"
+	}
 	if t.file > 0 {
 		note += fmt.Sprintf("; each had a file of %s with records of %s", sizeName(t.file*kibi), sizeName(t.record*kibi))
 		table.Settings["sizes"] = sizeName(t.file*kibi) + " by " + sizeName(t.record*kibi)
