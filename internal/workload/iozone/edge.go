@@ -53,7 +53,7 @@ func (e edge) cuts(h header, r *row, line string) bool {
 }
 
 // widest is how far each heading ends behind the one before it, at most.
-var widest = []int{16, 8, 9, 9, 8, 10, 8, 10, 9, 10, 10, 9, 9, 9, 9}
+var widest = []int{16, 8, 9, 11, 10, 10, 10, 10, 10, 11, 11, 10, 10, 10, 10}
 
 // lacks reports whether a table has fewer columns than iozone prints: all, or with -B and -M those
 // before fwrite. 0: there is no table.

@@ -61,7 +61,7 @@ func (p *parser) readThroughput(i int, line string) (bool, error) {
 	}
 	m := seen.FindStringSubmatch(line)
 	if m == nil {
-		if strings.Contains(line, "Children see throughput for") {
+		if strings.Contains(line, "Children see throughput for") || strings.Contains(line, "Parent sees throughput for") {
 			return false, fmt.Errorf("%q is no throughput", clip(line))
 		}
 		return false, nil
