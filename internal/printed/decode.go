@@ -125,9 +125,28 @@ func Clean(text []byte) []byte {
 	if entity.MatchString(s) {
 		s = again.ReplaceAllStringFunc(html.UnescapeString(s), html.UnescapeString)
 	}
-	s = pager.ReplaceAllString(s, "")
+	s = ungrouped(pager.ReplaceAllString(s, ""))
 	s = strings.NewReplacer("\u3000", "  ", "\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n").Replace(s)
 	return []byte(strings.Map(plain, s))
+}
+
+var (
+	// narrow are the blanks that some languages have between thousands, and grouped is one there.
+	narrow  = regexp.MustCompile("[\u00a0\u2009\u202f]")
+	grouped = regexp.MustCompile("(\\d)[\u00a0\u2009\u202f](\\d{3})\\b")
+)
+
+// ungrouped removes the blanks between thousands, if such blanks are nowhere else.
+func ungrouped(s string) string {
+	const most = 4 // in a number
+	out := s
+	for range most {
+		out = grouped.ReplaceAllString(out, "$1$2")
+	}
+	if narrow.MatchString(out) {
+		return s
+	}
+	return out
 }
 
 // ranked writes a tag of HTML as a heading of Markdown.

@@ -11,6 +11,9 @@ import (
 // have begun there.
 var restOfRow = regexp.MustCompile(`^(?:\.?\d|\+)[\d.+kmg]*(?:\s+(?:[\d.]+[kmg]?|\++))*$`)
 
+// aLatency is one as bonnie++ prints it.
+var aLatency = regexp.MustCompile(`\b\d{1,9}(?:us|ms|s)\b`)
+
 // endOfNumber is a line with the last digits of a number, and nothing else.
 var endOfNumber = regexp.MustCompile(`^\.?\d{1,2}$`)
 
@@ -24,8 +27,14 @@ func (p *parser) joined(i int) (string, int, error) {
 		next++
 	}
 	row, all := p.header.whole(line)
+	if labels, _ := p.header.split(line); row && values(strings.Join(labels, " ")) >= fewestValues {
+		return "", i, errBehind
+	}
 	if !row {
 		if cut := p.header.uncommented(line); cut != "" {
+			if behind := line[len(cut):]; values(behind) >= fewestValues || len(aLatency.FindAllString(behind, nearby)) == nearby {
+				return "", i, errBehind
+			}
 			return cut, i, nil
 		}
 	}

@@ -254,8 +254,11 @@ func (p *parser) at(i int) (int, error) {
 	if p.goesOn(i) {
 		return p.readRest(i)
 	}
-	if operation, ok := p.reportIn(i); ok {
-		return p.readReport(operation, i+1)
+	if operation, quoted, err := p.reportIn(i); operation != "" || err != nil {
+		if err != nil {
+			return i, err
+		}
+		return p.readReport(operation, quoted, i+1)
 	}
 	ok, err := p.readSummary(i, line)
 	if !ok && err == nil {

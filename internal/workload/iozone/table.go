@@ -204,10 +204,26 @@ type row struct {
 	layouts fitting
 }
 
+// fullRow reports whether words are numbers, of which the first are sizes of iozone's.
+func fullRow(line string, words [][]int) bool {
+	var values []uint64
+	for _, at := range words {
+		v, err := strconv.ParseUint(line[at[0]:at[1]], 10, 64)
+		if err != nil {
+			return false
+		}
+		values = append(values, v)
+	}
+	return areSizes(values[0], values[1])
+}
+
 // rowOf reads a row. Its numbers are below their headings, or there are as many as those. Nil
 // without an error: it is another line.
 func (h header) rowOf(line string) (*row, error) {
 	found := words.FindAllStringIndex(line, len(labels)+1)
+	if len(found) > len(labels) && fullRow(line, found[:len(labels)]) {
+		return nil, errors.New("more stands in this line than a row has: begin a line of its own with what is behind the row")
+	}
 	if len(found) <= sizes || len(found) > len(labels) {
 		return nil, nil
 	}
