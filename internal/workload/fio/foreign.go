@@ -11,7 +11,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"storagebench.io/storagebench/internal/printed"
@@ -151,12 +150,14 @@ func find(output []byte) ([]*foundDocument, error) {
 			at += length // JSON of something else
 			continue
 		}
-		if inner, length := f.unwrap(output[at:], err); len(inner) > 0 {
+		inner, taken := f.unwrap(output[at:], err)
+		if len(inner) > 0 {
 			found = append(found, inner...)
-			at += length
+			at += taken
 			end = at
 			continue
 		}
+		budget -= deepest * taken
 		if err != nil && beginsDocument(output[at:]) {
 			broken = cmp.Or(broken, err)
 		}
@@ -208,16 +209,6 @@ var (
 	// fraction is a number as programs write it that know no whole ones.
 	fraction = regexp.MustCompile(`([:\[,]\s*)(-?\d{1,20}(?:\.0{1,20}|(?:\.\d{1,20})?[eE][-+]?\d{1,3}))([,}\]\s])`)
 )
-
-// unbroken writes a fraction that is a whole number as one.
-func unbroken(text string) string {
-	m := fraction.FindStringSubmatch(text)
-	v, err := strconv.ParseFloat(m[2], 64)
-	if err != nil || v != math.Trunc(v) || math.Abs(v) >= 1<<63 {
-		return text
-	}
-	return m[1] + strconv.FormatFloat(v, 'f', -1, 64) + m[3]
-}
 
 // repair undoes what copying does to a document, and replaces what is no JSON number.
 func repair(output []byte) []byte {

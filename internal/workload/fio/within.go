@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -18,6 +20,7 @@ type within struct {
 	found []*foundDocument
 	// words reports that a name has any that is no key.
 	words bool
+	depth int
 }
 
 // field of an object, in the order of the text.
@@ -58,9 +61,11 @@ func documentsWithin(value []byte) []*foundDocument {
 
 // walk goes through a value. False: a document in it cannot be read.
 func (w *within) walk(value json.RawMessage, path []string) bool {
+	w.depth++
+	defer func() { w.depth-- }()
 	value = bytes.TrimSpace(value)
-	if len(path) > deepest || !bytes.Contains(value, []byte(firstKey)) {
-		return len(path) <= deepest
+	if w.depth > deepest || !bytes.Contains(value, []byte(firstKey)) {
+		return w.depth <= deepest
 	}
 	if value[0] == '[' {
 		var items []json.RawMessage
@@ -133,4 +138,14 @@ func (f field) word() string {
 		return ""
 	}
 	return f.name + "=" + text
+}
+
+// unbroken writes a fraction that is a whole number as one.
+func unbroken(text string) string {
+	m := fraction.FindStringSubmatch(text)
+	v, err := strconv.ParseFloat(m[2], 64)
+	if err != nil || v != math.Trunc(v) || math.Abs(v) >= 1<<63 {
+		return text
+	}
+	return m[1] + strconv.FormatFloat(v, 'f', -1, 64) + m[3]
 }
