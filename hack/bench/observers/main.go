@@ -1,6 +1,9 @@
-// Command observers measures what observing a trial costs it: fio at the most I/Os per second that
-// a loop device in memory gives, with the observers that a worker has and without, in pairs whose
-// order alternates (package paired).
+// Command observers measures what observing a trial costs it: fio on a loop device in memory, as fast as two
+// jobs get, with the observers that a worker has and without, in pairs whose order alternates (package paired).
+//
+// What an I/O costs more is the more of it, the less an I/O costs itself. The limits are those at about 100,000 I/Os
+// per second: fio's blocks are as large as makes its rate without observers the nearest to that. With -block 4096 it is
+// the most that the machine gives, or with any other size the rate that this gives.
 //
 // Two fios run side by side. One of them stands still while the other has a slice of half a second, so that
 // the machine's speed is the same for both. What a slice did is read from the disk's counter. Two fios differ, too,
@@ -18,6 +21,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"os/signal"
 	"runtime"
@@ -35,6 +39,8 @@ import (
 const (
 	limit         = 0.01
 	requestsLimit = 0.03
+	// at so many I/Os per second
+	wantedRate = 100_000
 )
 
 type options struct {
@@ -43,6 +49,7 @@ type options struct {
 	quads    int
 	jobs     int
 	depth    int
+	block    int
 	memory   string
 	requests bool
 }
@@ -58,6 +65,7 @@ func main() {
 	flags.IntVar(&o.quads, "quads", 8, "how often each pair of fios has two slices of each side")
 	flags.IntVar(&o.jobs, "jobs", 2, "jobs of fio")
 	flags.IntVar(&o.depth, "depth", 32, "I/Os in flight of each")
+	flags.IntVar(&o.block, "block", 0, "size of an I/O in bytes; 0: that which gives about 100,000 per second")
 	flags.StringVar(&o.memory, "memory", "/dev/shm", "directory on tmpfs for the device's file")
 	flags.BoolVar(&o.requests, "requests", false, "observe the disk's requests with eBPF, too")
 	_ = flags.Parse(os.Args[1:]) // it exits
@@ -89,6 +97,11 @@ func (o options) run(ctx context.Context) (line string, ok bool, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	b := bench{options: o, volume: v, scratch: scratch}
+	if b.block == 0 {
+		if b.block, err = b.chooseBlock(ctx); err != nil {
+			return "", false, err
+		}
+	}
 	r, err := paired.Together(ctx, o.effort, b.pair, func(r paired.Result) {
 		fmt.Printf("\r%d pairs, %.0f and %.0f I/Os per second, ratio %.4f \u00b1 %.4f ", len(r.A), r.MedianA(), r.MedianB(), r.Ratio, r.HalfWidth())
 	})
@@ -102,7 +115,52 @@ func (o options) run(ctx context.Context) (line string, ok bool, err error) {
 		}
 	}
 	line, ok = judge(r.Estimate, o.requests)
-	return fmt.Sprintf("%s, at %.0f I/Os per second, %d pairs", line, r.MedianB(), len(r.A)), ok, nil
+	return fmt.Sprintf("%s, at %.0f I/Os per second of %d bytes, %d pairs", line, r.MedianB(), b.block, len(r.A)), ok, nil
+}
+
+// chooseBlock returns the size of I/Os whose rate is the nearest to the wanted one.
+func (b bench) chooseBlock(ctx context.Context) (int, error) {
+	var rates []float64
+	for b.block = 4 << 10; b.block <= 64<<10; b.block *= 2 {
+		rate, err := b.bareRate(ctx)
+		if err != nil {
+			return 0, err
+		}
+		fmt.Printf("blocks of %d bytes: %.0f I/Os per second\n", b.block, rate)
+		if rates = append(rates, rate); rate < wantedRate {
+			break
+		}
+	}
+	return 4 << 10 << nearest(rates, wantedRate), nil
+}
+
+// nearest is the index of the value whose ratio to the wanted one is the nearest to 1.
+func nearest(values []float64, wanted float64) (best int) {
+	far := func(v float64) float64 { return math.Abs(math.Log(v / wanted)) }
+	for i, v := range values {
+		if far(v) < far(values[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// bareRate is what a fio that nobody observes gets in a few slices.
+func (b bench) bareRate(ctx context.Context) (rate float64, err error) {
+	p, err := b.start(ctx, "first", false)
+	defer func() { err = errors.Join(err, p.end()) }()
+	if err != nil {
+		return 0, err
+	}
+	const slices = 4
+	for range slices {
+		one, err := b.slice(ctx, p)
+		if err != nil {
+			return 0, err
+		}
+		rate += one / slices
+	}
+	return rate, nil
 }
 
 // judge says what the observers cost. It is enough if the estimate is below the limit, and known to

@@ -29,6 +29,14 @@ func TestACostIsJudgedByItsEstimateAndHowWellThatIsKnown(t *testing.T) {
 	}
 }
 
+func TestTheNearestRateIsChosen(t *testing.T) {
+	for want, rates := range map[int][]float64{0: {60_000}, 1: {190_000, 104_000, 60_000}, 2: {300_000, 190_000, 80_000}} {
+		if got := nearest(rates, wantedRate); got != want {
+			t.Errorf("of %.0f the nearest is %d, want %d", rates, got, want)
+		}
+	}
+}
+
 func TestTheProgramsCostWhatAnEmptyOneDoesNot(t *testing.T) {
 	got := table([]blockio.Cost{
 		{Tracepoint: "insert", Runs: 100, Time: 5 * time.Microsecond},

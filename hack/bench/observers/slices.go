@@ -42,7 +42,7 @@ type program struct {
 // rates that a worker reads.
 func (b bench) start(ctx context.Context, name string, notes bool) (*program, error) {
 	args := []string{
-		"--name=" + name, "--directory=" + b.volume.Dir, "--size=48m", "--rw=randread", "--bs=4k", "--direct=1", "--ioengine=libaio",
+		"--name=" + name, "--directory=" + b.volume.Dir, "--size=48m", "--rw=randread", "--bs=" + strconv.Itoa(b.block), "--direct=1", "--ioengine=libaio",
 		"--iodepth=" + strconv.Itoa(b.depth), "--numjobs=" + strconv.Itoa(b.jobs), "--thread", "--group_reporting",
 		"--time_based", "--runtime=" + strconv.Itoa(int(forever.Seconds())), "--randrepeat=1", "--output=/dev/null", "--eta=never",
 	}

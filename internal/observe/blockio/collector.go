@@ -19,6 +19,8 @@ type Collector struct {
 	collection *ebpf.Collection
 	links      []io.Closer
 	pace       *pace
+	// sampling is what mapSampling holds; pace changes it.
+	sampling [maxDisks]uint64
 	// own is the mount namespace of the process that called Open.
 	own uint64
 }

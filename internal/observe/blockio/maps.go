@@ -101,7 +101,7 @@ const (
 	headN       = headEnds + 8*headStreams
 )
 
-// Sampling. The word of each disk in mapSampling says, as powers of two, of how many windows one is
+// Sampling. The word of each disk in the only element of mapSampling says, as powers of two, of how many windows one is
 // in the sample: from a window on, and before that.
 const (
 	windowBits     = 20 // of nanoseconds: about a millisecond
@@ -109,6 +109,7 @@ const (
 	samplingNow    = 8
 	samplingFrom   = 16
 	samplingMask   = 63
+	samplingN      = 8 * maxDisks // the programs bound an index by it, so it is a power of two
 	// Odd numbers without a pattern: those of splitmix64.
 	hashFirst  = -0x40a7b892e31b1a47
 	hashSecond = -0x6b2fb644ecceee15
@@ -148,7 +149,7 @@ func mapSpecs(disks, requests, cpus int) map[string]*ebpf.MapSpec {
 		mapCounters:   {Name: mapCounters, Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8 * numbers, MaxEntries: n},
 		mapHeads:      {Name: mapHeads, Type: ebpf.Array, KeySize: 4, ValueSize: headN, MaxEntries: n},
 		mapOwner:      {Name: mapOwner, Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1},
-		mapSampling:   {Name: mapSampling, Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: n},
+		mapSampling:   {Name: mapSampling, Type: ebpf.Array, KeySize: 4, ValueSize: samplingN, MaxEntries: 1},
 	}
 }
 

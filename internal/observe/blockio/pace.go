@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// maxObserved is how many requests of all disks are observed in a second, about: they cost a
-	// percent of one processor. Of a disk with more, at most half as many are in the sample.
-	maxObserved = 1 << 15
+	// maxObserved is how many requests of all disks are observed in a second, about: they cost half
+	// a percent of one processor. Of a disk with more, at most half as many are in the sample.
+	maxObserved = 1 << 14
 	// burst is how many more are observed before there is a sample, so that a short trial and what
 	// is written back at once are seen as a whole.
 	burst = 1 << 14
@@ -145,7 +145,8 @@ func (c *Collector) setSampling(disk, now, before int) error {
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
 		return err
 	}
-	return c.collection.Maps[mapSampling].Put(uint32(disk), samplingWord(uint64(t.Nano())>>windowBits+2, now, before)) //nolint:gosec // an index; not negative
+	c.sampling[disk] = samplingWord(uint64(t.Nano())>>windowBits+2, now, before) //nolint:gosec // not negative
+	return c.collection.Maps[mapSampling].Put(uint32(0), c.sampling)
 }
 
 // samplingWord packs what the programs must know of a disk's sample, so that it changes at once.

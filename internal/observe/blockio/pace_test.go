@@ -15,19 +15,19 @@ func TestTheSampleIsAsSmallAsTheRateWants(t *testing.T) {
 	}
 	evenly := make([]int, maxDisks)
 	for i := range evenly {
-		evenly[i] = 4 // 320,000 in sum, of which 20,000 are observed
+		evenly[i] = 5 // 320,000 in sum, of which 10,000 are observed
 	}
 	for name, c := range map[string]struct {
 		rates     []float64
 		now, want []int
 	}{
-		"few":                          {[]float64{32_000}, []int{0}, []int{0}},
-		"twice as many":                {[]float64{65_000}, []int{0}, []int{2}},
-		"a quarter of a million":       {[]float64{249_000}, []int{0}, []int{4}},
+		"few":                          {[]float64{16_000}, []int{0}, []int{0}},
+		"twice as many":                {[]float64{32_500}, []int{0}, []int{2}},
+		"a quarter of a million":       {[]float64{249_000}, []int{0}, []int{5}},
 		"more than there is a size of": {[]float64{1e9}, []int{0}, []int{maxShift}},
 		"fewer again":                  {[]float64{100}, []int{5}, []int{4}},
-		"a slow disk beside":           {[]float64{249_000, 200}, []int{0, 0}, []int{4, 0}},
-		"two alike":                    {[]float64{60_000, 60_000}, []int{0, 0}, []int{2, 2}},
+		"a slow disk beside":           {[]float64{249_000, 200}, []int{0, 0}, []int{5, 0}},
+		"two alike":                    {[]float64{30_000, 30_000}, []int{0, 0}, []int{2, 2}},
 		"many disks":                   {many, make([]int, maxDisks), evenly},
 		"nothing":                      {[]float64{0}, []int{0}, []int{0}},
 	} {

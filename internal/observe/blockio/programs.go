@@ -124,8 +124,11 @@ func (a *assembler) countAlone(requests, bytes int) {
 // window. One whose insertion was left out then seems not to have waited; one that is left out
 // thereafter leaves an entry of which the next request of the same address sees that it is old.
 func (a *assembler) sample(apart string) {
-	a.element(mapSampling, disk, apart) // there is one
-	a.emit(asm.LoadMem(asm.R3, asm.R0, 0, asm.DWord), asm.Mov.Imm(asm.R2, 1), asm.Mov.Imm(asm.R0, 0))
+	a.emit(
+		asm.LoadMapValue(asm.R0, 0, 0).WithReference(mapSampling), // which takes no lookup
+		asm.Mov.Reg(asm.R1, disk), asm.LSh.Imm(asm.R1, 3), asm.And.Imm(asm.R1, samplingN-8), asm.Add.Reg(asm.R0, asm.R1),
+		asm.LoadMem(asm.R3, asm.R0, 0, asm.DWord), asm.Mov.Imm(asm.R2, 1), asm.Mov.Imm(asm.R0, 0),
+	)
 	a.load(asm.R1, request, a.started)
 	a.emit(
 		asm.JEq.Imm(asm.R1, 0, "weighed"), // the kernel takes no times of this disk's requests
