@@ -202,6 +202,9 @@ func (c *truth) follow(s *storage, j *job, d *disturbance, other *job) {
 		c.lie("NoDeviceEvidence", "")
 		c.anything = s.memory()
 		c.may = append(c.may, "WorkingSetTooSmall", "NotSteady", "CPUBound", "DataReduced", "DepthIgnored")
+		if j.writes() { // the program writes through the page cache, and how long the rest takes can be seen
+			c.may = append(c.may, "FromMemory")
+		}
 		return
 	case s.memory():
 		c.lie("MemoryBacked", "")
