@@ -27,16 +27,8 @@ func (p *parser) joined(i int) (string, int, error) {
 		next++
 	}
 	row, all := p.header.whole(line)
-	if labels, _ := p.header.split(line); row && values(strings.Join(labels, " ")) >= fewestValues {
-		return "", i, errBehind
-	}
-	if !row {
-		if cut := p.header.uncommented(line); cut != "" {
-			if behind := line[len(cut):]; values(behind) >= fewestValues || len(aLatency.FindAllString(behind, nearby)) == nearby {
-				return "", i, errBehind
-			}
-			return cut, i, nil
-		}
+	if cut, err := p.header.alone(line, row); cut != "" || err != nil {
+		return cut, i, err
 	}
 	if next >= len(p.lines) || !row && values(line) < fewestValues {
 		return line, i, nil
@@ -64,6 +56,26 @@ func (p *parser) joined(i int) (string, int, error) {
 		return "", i, errWrapped
 	}
 	return whole[0], next, nil
+}
+
+// alone returns a row without the comment behind it; empty: it has none, or is no row. A second row behind it, or
+// its latencies, is an error.
+func (h *header) alone(line string, row bool) (string, error) {
+	const nearby = 2
+	if row {
+		if labels, _ := h.split(line); values(strings.Join(labels, " ")) >= fewestValues {
+			return "", errBehind
+		}
+		return "", nil
+	}
+	cut := h.uncommented(line)
+	if cut == "" {
+		return "", nil
+	}
+	if behind := line[len(cut):]; values(behind) >= fewestValues || len(aLatency.FindAllString(behind, nearby)) == nearby {
+		return "", errBehind
+	}
+	return cut, nil
 }
 
 // beginsRow reports whether line i has a size, and the first numbers of a row that goes on in the line

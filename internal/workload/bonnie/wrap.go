@@ -140,7 +140,7 @@ var (
 
 // bareCSV is a line of CSV without what stands before and behind it.
 func bareCSV(line string) string {
-	if at := versions.FindStringSubmatchIndex(line); at != nil && !printing.MatchString(line[:at[2]]) {
+	if at := versions.FindStringSubmatchIndex(line); len(at) > 2 && !printing.MatchString(line[:at[2]]) {
 		line = line[at[2]:]
 	}
 	return strings.Trim(strings.TrimSpace(line), "\"'`“”‘’")
