@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -247,6 +248,8 @@ func image(t *testing.T) string {
 }
 
 func TestMain(m *testing.M) {
+	// What compiling these tests has left in memory is written back for some seconds, to the disk below the worlds': a neighbour.
+	syscall.Sync()
 	code := m.Run()
 	for _, path := range idle {
 		if err := os.RemoveAll(filepath.Dir(path)); err != nil {
