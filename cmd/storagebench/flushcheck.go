@@ -225,7 +225,7 @@ func unreadable(err error) error {
 	}
 	return &trial.Failure{
 		Class: reason.InvalidSpec, Message: err.Error(),
-		Remedy: "look in the kernel's log (dmesg): if the disk is there, and the file system says that its checksums or structures are wrong, the cut has lost the records: --missing-is-lost", Err: err,
+		Remedy: "look in the kernel's log (dmesg). If the disk is there, and the file system says that its checksums or structures are wrong, the cut has lost these records: count them with --missing-is-lost", Err: err,
 	}
 }
 

@@ -23,7 +23,7 @@ func unquoted(tables []table) (own []table, notes []string) {
 			return (titled && first.section == t.section || quoted && (titled || !t.titled)) && sameNumbers(first, t)
 		})
 		if k >= 0 {
-			notes = append(notes, fmt.Sprintf("report %d of a file (%s) is left out: every number of it is also in a report above, which it seems to quote", i+1, clip(visible(t.name))))
+			notes = append(notes, fmt.Sprintf("report %d of the file (%s) is left out: it seems to quote a report above, which has all of its numbers", i+1, clip(visible(t.name))))
 			continue
 		}
 		seen[id], own = append(seen[id], t), append(own, *t)

@@ -32,7 +32,7 @@ func noisyBelow(f *Facts) []result.Verdict {
 	loops := strings.Join(f.Target.Counted(), ", ")
 	return []result.Verdict{{
 		Name: NoisyNeighbour, Effect: e, Settle: "Find out who else uses the disks below the loop device, and measure again without it.",
-		Sentence: fmt.Sprintf("Somebody else used the disks below %s: %s of what they moved was not for it.", loops, percent(share)),
+		Sentence: fmt.Sprintf("%s of what the disks below %s moved was for somebody else.", percent(share), loops),
 		Evidence: evidence(
 			number{"below.bytes", result.Bytes, read + wrote},
 			number{"foreign.bytes", result.Bytes, foreign},

@@ -102,7 +102,7 @@ func ofMixtures(f *Facts, rows []*Facts, judged []result.Verdict) []result.Verdi
 					continue
 				}
 				v.Operation, v.Effect = half.other, result.Qualifies
-				v.Sentence = fmt.Sprintf("The same threads also %s, in a fixed ratio, which decides this rate, too: %s", half.one, v.Sentence)
+				v.Sentence = fmt.Sprintf("The same threads also %s, in a fixed ratio, so that this decides both rates: %s", half.one, v.Sentence)
 				out = append(out, v)
 				if r.row != nil {
 					out[len(out)-1].Parts = []string{name}

@@ -115,7 +115,7 @@ func (o options) run(ctx context.Context) (line string, ok bool, err error) {
 		}
 	}
 	line, ok = judge(r.Estimate, o.requests)
-	return fmt.Sprintf("%s, at %.0f I/Os per second of %d bytes, %d pairs", line, r.MedianB(), b.block, len(r.A)), ok, nil
+	return fmt.Sprintf("%s, with I/Os of %d bytes at %.0f per second, %d pairs", line, b.block, r.MedianB(), len(r.A)), ok, nil
 }
 
 // chooseBlock returns the size of I/Os whose rate is the nearest to the wanted one.

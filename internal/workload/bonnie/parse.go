@@ -118,8 +118,8 @@ func Parse(text []byte) ([]Table, error) {
 
 var (
 	errHeader      = errors.New("a table's header is incomplete: its last line is missing, the one with K/sec and %CP, or the one above, with -Rewrite- or -Create-: add it, one line each")
-	errInHeader    = errors.New("a row stands in the line of its header: begin a line of its own with it")
-	errBehind      = errors.New("behind this row stands another one, or its latencies: begin a line of its own with it")
+	errInHeader    = errors.New("a row is in the same line as its header: put it on a line of its own")
+	errBehind      = errors.New("another row, or latencies, follow this row in the same line: put them on a line of their own")
 	errNoRows      = errors.New("a table begins here, but the lines below are no rows of it")
 	errCut         = errors.New("the text ends right behind a number, which may have been cut: end its last line with a line break if it is whole")
 	errWrapped     = errors.New("this row goes on in the line below, and its columns are not clear: join the two lines")

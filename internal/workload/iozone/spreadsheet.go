@@ -43,9 +43,9 @@ func (p *parser) reportIn(i int) (operation string, quoted bool, err error) {
 		case known && m[2] == "":
 			return operation, true, nil
 		case known:
-			return "", true, errors.New("a report begins here, but the line goes on: provide it with the line breaks that iozone printed")
+			return "", true, errors.New("something follows the heading of this report in the same line: provide the line breaks that iozone printed")
 		case m[2] == "" && p.sizesBelow(i, true):
-			return "", true, fmt.Errorf("%q is not a test of iozone that is known", clip(m[1]))
+			return "", true, fmt.Errorf("storagebench does not know the test %q of iozone: leave it out of the text", clip(m[1]))
 		}
 		return "", false, nil
 	}
@@ -146,7 +146,7 @@ func (p *parser) reportRows(operation string, quoted bool, i int) (matrix, int, 
 		row, ok := numbers(p.lines[i], sizesInQuotes)
 		if !ok {
 			if quoted && damagedRow.MatchString(p.lines[i]) {
-				return nil, i, errors.New("a row of a report has something else than a file size in quotes and a number for each record size")
+				return nil, i, errors.New("this row of a report is damaged: it must have a file size in quotes, and then a number for each record size")
 			}
 			break
 		}
@@ -156,7 +156,7 @@ func (p *parser) reportRows(operation string, quoted bool, i int) (matrix, int, 
 		}
 		for k, v := range row[1:] {
 			if v > 0 && records[k] > row[0] {
-				return nil, i, errors.New("a row of a report has a record size that is larger than its file")
+				return nil, i, errors.New("this row of a report has a number for a record that is larger than the file, so it is not the row that iozone printed")
 			}
 			if v > 0 && !report.set(operation, pair{row[0] * kibi, records[k] * kibi}, float64(v)*kibi) {
 				return nil, i, errors.New("a report has a size twice")

@@ -56,7 +56,7 @@ func (p *parser) readSummary(i int, line string) (bool, error) {
 	}
 	operation, ok := summaries[m[1]]
 	if !ok {
-		return true, fmt.Errorf("%q is not a test of iozone that is known", clip(m[1]))
+		return true, fmt.Errorf("storagebench does not know the test %q of iozone: leave it out of the text", clip(m[1]))
 	}
 	return true, p.addSummary(i, operation, strings.Fields(m[2]))
 }
@@ -79,7 +79,7 @@ func (p *parser) addSummary(i int, operation string, values []string) error {
 	case s.run == nil && p.told(operation, rates):
 		return nil
 	case len(rates) > 1:
-		return errors.New("a report of throughput mode has several numbers of processes, and the text does not tell which: provide all that iozone printed")
+		return errors.New("this report of throughput mode is about several numbers of processes, and does not say which: provide all that iozone printed")
 	case p.cut && i == len(p.lines)-1:
 		return errCut
 	}

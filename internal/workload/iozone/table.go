@@ -222,7 +222,7 @@ func fullRow(line string, words [][]int) bool {
 func (h header) rowOf(line string) (*row, error) {
 	found := words.FindAllStringIndex(line, len(labels)+1)
 	if len(found) > len(labels) && fullRow(line, found[:len(labels)]) {
-		return nil, errors.New("more stands in this line than a row has: begin a line of its own with what is behind the row")
+		return nil, errors.New("something follows the row in this line: put it on a line of its own")
 	}
 	if len(found) <= sizes || len(found) > len(labels) {
 		return nil, nil

@@ -77,7 +77,7 @@ func (p *parser) addThroughput(i int, m []string) error {
 	value := inKilobytes.FindStringSubmatch(strings.TrimSpace(m[4]))
 	switch {
 	case !ok:
-		return fmt.Errorf("%q is not a test of iozone that is known", clip(m[3]))
+		return fmt.Errorf("storagebench does not know the test %q of iozone: leave it out of the text", clip(m[3]))
 	case value == nil:
 		return fmt.Errorf("%q is not a bandwidth in kB/sec: run iozone without -O and -N", clip(strings.TrimSpace(m[4])))
 	}

@@ -98,7 +98,8 @@ guest_image() {
     done' import "$ref" "${ref%:*}" $((size / 1024 / 1024 + 1)) >/dev/null || die "the guest could not import $ref"
 }
 
-# export_image REF FILE: as another node has it.
+# export_image REF FILE: as another node has it. Without --local, ctr may end before the last of the image is
+# in the file.
 export_image() {
   ctr_node "${NODES[0]}" images export --local "$2" "$1" || die "${NODES[0]} has no $1; run \"make deploy\""
 }
