@@ -129,7 +129,7 @@ func TestTextThatIsNoMatrixOfBandwidthsSaysWhy(t *testing.T) {
 		"nothing":               {"", "the text contains no table of iozone"},
 		"throughput cut short":  {"\tThroughput test with 4 processes\n\tEach process writes a 1024 kByte file in 4 kByte records\n", "has no line of"},
 		"throughput of calls":   {"\tThroughput test with 4 processes\n\tChildren see throughput for  4 readers = 18427.04 ops/sec\n", "without -O and -N"},
-		"an unknown test":       {"\tThroughput test with 4 processes\n\tChildren see throughput for  4 jugglers = 18427.04 kB/sec\n", "not a test of iozone"},
+		"an unknown test":       {"\tThroughput test with 4 processes\n\tChildren see throughput for  4 jugglers = 18427.04 kB/sec\n", `does not know the test "jugglers"`},
 		"operations":            {"\tOPS Mode. Output is in operations per second.\n" + head + "1024 4 1 2 3 4\n", "without -O and -N"},
 		"microseconds":          {"\tMicroseconds/op Mode. Output is in microseconds per operation.\n", "without -O and -N"},
 		"a header alone":        {head + "\niozone test complete.\n", "the lines below are no rows of it"},
