@@ -246,7 +246,7 @@ func TestTheWaitInTheQueueIsNotTheDisks(t *testing.T) {
 	run := func(depth int) (wait, latency, await float64) {
 		before := stat(t, device)
 		_, m := during(t, c, func() {
-			fio(t, device, "--rw=randwrite", "--bs=4k", "--size=64m", "--runtime=2", "--time_based", "--ioengine=libaio", fmt.Sprintf("--iodepth=%d", depth))
+			fio(t, device, "--rw=randwrite", "--bs=4k", "--size=64m", "--runtime=8", "--time_based", "--ioengine=libaio", fmt.Sprintf("--iodepth=%d", depth))
 		})
 		after := stat(t, device)
 		await = float64(after[7]-before[7]) / 1e3 / float64(after[4]-before[4])

@@ -307,6 +307,40 @@ func TestACorruptUploadIsRefused(t *testing.T) {
 	}
 }
 
+// A server that is busy refuses a form once, as MinIO does whose policies come from a program that does not answer in
+// time. What is found out holds as long as the operator, and without forms nothing bounds uploads.
+func TestAFormThatIsRefusedOnceIsTriedAgain(t *testing.T) {
+	server := bounded(t)
+	server.Bucket("results")
+	backend, err := url.Parse(server.Endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for refused, want := range map[int32]bool{0: true, 1: true, 100: false} {
+		var posts atomic.Int32
+		proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(backend)
+			r.Out.Host = r.In.Host // which is signed
+		}}
+		front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost && strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") && posts.Add(1) <= refused {
+				http.Error(w, "AccessDenied", http.StatusForbidden)
+				return
+			}
+			proxy.ServeHTTP(w, r)
+		}))
+		signer, err := s3.New(s3.Config{Endpoint: front.URL, Bucket: "results", Prefix: "lab", AccessKey: miniotest.AccessKey, SecretKey: miniotest.SecretKey})
+		if err != nil {
+			t.Fatal(err)
+		}
+		uploads, err := signer.SignUploads(t.Context(), map[string]int{"a.json": limit}, time.Minute)
+		if err != nil || (uploads.Post != nil) != want {
+			t.Errorf("after %d refusals of a form: forms are used: %v (%v), expected %v", refused, uploads.Post != nil, err, want)
+		}
+		front.Close()
+	}
+}
+
 func TestARedirectIsNotFollowed(t *testing.T) {
 	asked := false
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))

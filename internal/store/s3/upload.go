@@ -146,10 +146,14 @@ func (s *Store) tryForms(ctx context.Context) (bool, error) {
 	}
 	defer s.remove(context.WithoutCancel(ctx), own, other)
 	content := []byte("storagebench checks how it can write here\n")
-	if taken, err := s.postForm(ctx, post, own, content, nil); err != nil || !taken {
-		if err == nil {
-			err = s.Put(ctx, own, content) // if this fails as well, the form is not the reason
+	taken, err := s.postForm(ctx, post, own, content, nil)
+	if err == nil && !taken {
+		if err = s.Put(ctx, own, content); err == nil { // if this fails as well, the form is not the reason
+			// What is found out holds for long, and a server that is busy may refuse once.
+			taken, err = s.postForm(ctx, post, own, content, nil)
 		}
+	}
+	if err != nil || !taken {
 		return false, err
 	}
 	unbound, err := s.unbound(ctx, post, own, other, content)
@@ -193,7 +197,7 @@ func (s *Store) postForm(ctx context.Context, post *trial.Post, key string, body
 	switch {
 	case response.StatusCode >= 200 && response.StatusCode < 300:
 		return true, nil
-	case response.StatusCode == http.StatusNotImplemented || response.StatusCode < 500 && response.StatusCode != http.StatusTooManyRequests:
+	case response.StatusCode == http.StatusNotImplemented || response.StatusCode < 500 && response.StatusCode != http.StatusTooManyRequests && response.StatusCode != http.StatusRequestTimeout:
 		return false, nil
 	default:
 		return false, fmt.Errorf("store: post %s: %w (HTTP %d)", key, store.ErrUnreachable, response.StatusCode)
