@@ -74,7 +74,7 @@ func aloneIn(lines []string, k, floor int) (form, text string) {
 	line := strings.TrimSpace(lines[k])
 	colon := announced(line)
 	switch {
-	case embedded.MatchString(line), noise(line) || noise(markdown.ReplaceAllString(line, "$1")):
+	case embedded.MatchString(line), continues(lines, k), noise(line) || noise(markdown.ReplaceAllString(line, "$1")):
 		return "", ""
 	case sentence(line) && (!colon || len(line) > maxTitle || len(strings.Fields(line)) > maxWords):
 		return "", ""

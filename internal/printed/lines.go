@@ -84,8 +84,8 @@ func hasOrigin(line string) bool {
 }
 
 // separated does so with lines that all have an origin; nil: they have none. Those of several come mixed: each gets
-// its origin as a heading. There are few origins, with several lines each; else they are the
-// first cells of a table. A single word with a colon is an origin only if it is in the whole text.
+// its origin as a heading. There are few origins, with several lines each, or a line that makes a report of
+// its own; else they are the first cells of a table. A single word with a colon is an origin only if it is in the whole text.
 func separated(lines []string, whole, cut bool) []string {
 	const few = 4
 	var order []string
@@ -99,7 +99,7 @@ func separated(lines []string, whole, cut bool) []string {
 		of[name], colon = append(of[name], line[len(m[0]):]), m[3] != ""
 	}
 	switch {
-	case len(lines) <= few*len(order), len(order) == 1 && colon && !whole:
+	case len(lines) <= few*len(order) && !eachReports(of), len(order) == 1 && colon && !whole:
 		return nil
 	case len(order) == 1:
 		return of[order[0]]
@@ -113,6 +113,16 @@ func separated(lines []string, whole, cut bool) []string {
 		out = append(append(out, "# "+name, ""), of[name]...)
 	}
 	return out
+}
+
+// eachReports reports whether among the lines of each origin is one that makes a report of its own.
+func eachReports(of map[string][]string) bool {
+	for _, lines := range of {
+		if !slices.ContainsFunc(lines, records.MatchString) {
+			return false
+		}
+	}
+	return true
 }
 
 // areBroken reports whether most lines end with the mark by which Markdown keeps a line break.
