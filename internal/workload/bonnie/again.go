@@ -21,8 +21,11 @@ func (p *parser) addCSV(e *entry, i int) {
 	if at >= 0 {
 		table := p.entries[at]
 		e.Title, e.Command, e.Section = table.Title, table.Command, table.Section
-		if e.Machine == "" {
+		switch {
+		case e.Machine == "":
 			e.Machine = table.Machine
+		case !strings.HasPrefix(e.Machine, table.Machine):
+			e.Title = "" // the beginning of its name
 		}
 		p.entries[at] = e
 		return
@@ -34,9 +37,11 @@ func (p *parser) addCSV(e *entry, i int) {
 }
 
 // repeatedBy reports whether a line of CSV says what a table says, but for rounding. Somebody may
-// have removed the machine's name from it.
+// have removed the machine's name from it, or broken the line of the table within that name: its beginning is
+// then the title.
 func (e *entry) repeatedBy(csv *entry) bool {
-	if csv.Machine != "" && !strings.HasPrefix(csv.Machine, e.Machine) || !strings.HasPrefix(e.Program, plusPlus) || e.Size != csv.Size && e.Size != 0 {
+	named := csv.Machine == "" || strings.HasPrefix(csv.Machine, e.Machine) || e.Title != "" && e.Machine != "" && strings.HasPrefix(csv.Machine, e.Title+e.Machine)
+	if !named || !strings.HasPrefix(e.Program, plusPlus) || e.Size != csv.Size && e.Size != 0 {
 		return false
 	}
 	for name, m := range e.metrics {

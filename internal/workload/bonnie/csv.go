@@ -55,16 +55,61 @@ func (p *parser) csv(line string) (*entry, error) {
 		}
 	}
 	line = bareCSV(line)
-	if begins103.MatchString(line) && partOfCSV(line) && !p.begun(line) {
-		return nil, errCSV
+	part := begins103.MatchString(line) && partOfCSV(line)
+	if part && !p.begun(line) {
+		return nil, incomplete(line)
 	}
-	return readCSV(line)
+	e, err := readCSV(line)
+	if e == nil && err == nil && !part && overfull(line) {
+		return nil, incomplete(line)
+	}
+	return e, err
 }
 
 var (
 	errFormat = errors.New("format version")
 	errCSV    = errors.New("a CSV line of bonnie++ is incomplete: provide it whole, in one line")
 )
+
+// nameAndSize are those of a machine and its large file in one field.
+var nameAndSize = regexp.MustCompile(`^[^,]*\w:\d{1,9}[kMGT]$`)
+
+// incomplete says what is wrong with a line of CSV without versions that has not as many fields as bonnie++
+// prints.
+func incomplete(line string) error {
+	fields := strings.Split(line, ",")
+	if n := len(fields); n == layout103.fields-1 && nameAndSize.MatchString(fields[0]) {
+		return fmt.Errorf("a CSV line of bonnie++ has %d fields instead of %d: the name and the size are one field, %q, so write a comma between them", n, layout103.fields, clip(fields[0]))
+	}
+	if n := len(fields); n > layout103.fields {
+		return fmt.Errorf("a CSV line of bonnie++ has %d fields instead of %d: if there is a comma in the name, remove it", n, layout103.fields)
+	}
+	return fmt.Errorf("%w: it has %d fields instead of %d", errCSV, len(fields), layout103.fields)
+}
+
+var (
+	// ofRates is a field of a line of CSV that has a rate, or a share of CPU.
+	ofRates = regexp.MustCompile(`^(?:[\d.]{0,20}|\+{3,5})$`)
+	// ofBonnie is one that other programs do not write: of plus signs, or a size.
+	ofBonnie = regexp.MustCompile(`^(?:\+{5}|\d{1,9}[kMGT](?::\d{1,9}k?)?)$`)
+)
+
+// overfull reports whether a line is one of CSV without versions that has more fields than bonnie++ prints,
+// as behind a name with a comma: all but a few are rates.
+func overfull(line string) bool {
+	const most, others = 5, 5 // such as the name, the size, the number of files
+	fields := strings.SplitN(line, ",", layout103.fields+most+1)
+	if n := len(fields); n <= layout103.fields || n > layout103.fields+most || !slices.ContainsFunc(fields, ofBonnie.MatchString) {
+		return false
+	}
+	rates := 0
+	for _, field := range fields {
+		if ofRates.MatchString(field) {
+			rates++
+		}
+	}
+	return len(fields)-rates <= others
+}
 
 // begun reports whether a line of CSV that was cut begins one that the table above tells: the
 // same machine, and nothing that the table does not have.

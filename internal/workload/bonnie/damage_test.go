@@ -219,3 +219,36 @@ func TestRatesKnownToBeWrongAreLeftOutWithoutTheirVersion(t *testing.T) {
 		t.Errorf("%v", m)
 	}
 }
+
+// A line of CSV has as many fields as bonnie++ prints, or is refused.
+func TestALineOfCSVWithAFieldTooManyOrTooFewIsRefused(t *testing.T) {
+	for _, files := range []string{"16", "16:2000:10/8"} {
+		fields := strings.Split(strings.TrimSpace(strings.Replace(csvA, ",16,", ","+files+",", 1)), ",")
+		if _, err := Parse([]byte(csvB + strings.Join(fields, ",") + "\n")); err != nil {
+			t.Fatal(err)
+		}
+		for i := range fields {
+			more := append(append(append([]string{}, fields[:i]...), "42"), fields[i:]...)
+			less := append(append([]string{}, fields[:i]...), fields[i+1:]...)
+			for _, damaged := range [][]string{more, less} {
+				if i == 0 && len(damaged) > len(fields) {
+					damaged[0] = "rack 4"
+				}
+				text := csvB + strings.Join(damaged, ",") + "\n"
+				if tables, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), "line 2") {
+					t.Errorf("%s: %v, %d tables", text, err, len(tables))
+				}
+			}
+		}
+	}
+}
+
+func TestLatenciesBehindARowAreRefused(t *testing.T) {
+	for _, behind := range []string{"  Latency 1ms 2ms 3ms 4ms 5ms 6ms", " Latency              7ms", " 1ms 2ms 3ms 4ms 5ms 6ms"} {
+		for name, text := range map[string][2]string{"large file": {ioHead, alignedRow}, "narrow": {ioHead, ioRow}, "small files": {ioHead + alignedRow + filesHead, filesRow}} {
+			if tables, err := Parse([]byte(text[0] + strings.TrimSuffix(text[1], "\n") + behind + "\n")); err == nil {
+				t.Errorf("%s, %s: %v", name, behind, all(tables))
+			}
+		}
+	}
+}

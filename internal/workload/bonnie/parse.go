@@ -91,17 +91,17 @@ func Parse(text []byte) ([]Table, error) {
 			if errors.Is(err, errHeader) && p.head > 0 {
 				i = p.head - 1
 			}
-			return nil, fmt.Errorf("bonnie: line %d: %w", i+1, err)
+			return nil, fmt.Errorf("bonnie: line %d: %w", printed.LineOf(text, i), err)
 		}
 		if len(p.entries) > maxTables {
 			return nil, fmt.Errorf("bonnie: more than %d runs in one text", maxTables)
 		}
 	}
 	if p.header != nil && p.header.rows == 0 {
-		return nil, fmt.Errorf("bonnie: line %d: %w", len(p.lines), errNoRows)
+		return nil, fmt.Errorf("bonnie: line %d: %w", printed.LineOf(text, len(p.lines)-1), errNoRows)
 	}
 	if p.head > 0 {
-		return nil, fmt.Errorf("bonnie: line %d: %w", p.head, errHeader)
+		return nil, fmt.Errorf("bonnie: line %d: %w", printed.LineOf(text, p.head-1), errHeader)
 	}
 	if len(p.entries) == 0 {
 		return nil, errors.New("bonnie: the text contains neither a table of bonnie nor a CSV line of bonnie++")
@@ -126,6 +126,7 @@ var (
 	errBehindWords = errors.New("words stand before these latencies, as a log writes them: remove them from each line of the table")
 	errComma       = errors.New("a number of this row has a comma: write a point for decimals, and nothing between thousands")
 	errLast        = errors.New("the last columns of this row are missing, or no numbers: provide the whole row, in one line")
+	errBrokenName  = errors.New("the name of a machine begins in this line and goes on in the one below: join the two lines")
 	errRow         = errors.New("this looks like a row of the table above, but its columns are not clear")
 )
 
@@ -183,6 +184,8 @@ func (p *parser) rowAt(i int, line string) error {
 		return err
 	case ok:
 		p.read = i + 1
+	case p.brokenName(i):
+		return errBrokenName
 	case p.label(i):
 	case commas.MatchString(line) && values(line) >= fewestValues:
 		return errComma

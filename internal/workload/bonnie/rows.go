@@ -2,6 +2,7 @@ package bonnie
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"storagebench.io/storagebench/internal/printed"
@@ -11,8 +12,8 @@ import (
 // have begun there.
 var restOfRow = regexp.MustCompile(`^(?:\.?\d|\+)[\d.+kmg]*(?:\s+(?:[\d.]+[kmg]?|\++))*$`)
 
-// aLatency is one as bonnie++ prints it.
-var aLatency = regexp.MustCompile(`\b\d{1,9}(?:us|ms|s)\b`)
+// latencyBehind are latencies as bonnie++ prints them, or two without their label.
+var latencyBehind = regexp.MustCompile(`\bLatency\b|\b\d{1,9}(?:us|ms|s)\s+\d{1,9}(?:us|ms|s)\b`)
 
 // endOfNumber is a line with the last digits of a number, and nothing else.
 var endOfNumber = regexp.MustCompile(`^\.?\d{1,2}$`)
@@ -61,7 +62,6 @@ func (p *parser) joined(i int) (string, int, error) {
 // alone returns a row without the comment behind it; empty: it has none, or is no row. A second row behind it, or
 // its latencies, is an error.
 func (h *header) alone(line string, row bool) (string, error) {
-	const nearby = 2
 	if row {
 		if labels, _ := h.split(line); values(strings.Join(labels, " ")) >= fewestValues {
 			return "", errBehind
@@ -72,7 +72,7 @@ func (h *header) alone(line string, row bool) (string, error) {
 	if cut == "" {
 		return "", nil
 	}
-	if behind := line[len(cut):]; values(behind) >= fewestValues || len(aLatency.FindAllString(behind, nearby)) == nearby {
+	if behind := line[len(cut):]; values(behind) >= fewestValues || latencyBehind.MatchString(behind) {
 		return "", errBehind
 	}
 	return cut, nil
@@ -118,6 +118,20 @@ func (p *parser) joinedLatencies(i int) (string, int) {
 		between = "" // within a number
 	}
 	return line + between + strings.TrimSpace(p.lines[next]), next
+}
+
+// brokenName reports whether line i has the beginning of a machine's name, of which a row above tells the
+// whole, and the line below goes on with it.
+func (p *parser) brokenName(i int) bool {
+	if i+1 >= len(p.lines) {
+		return false
+	}
+	labels, _ := p.header.split(p.lines[i+1])
+	if len(labels) < 2 || !p.header.labelled(labels) {
+		return false
+	}
+	name := strings.TrimSpace(p.lines[i]) + strings.Join(labels[:len(labels)-1], " ")
+	return slices.ContainsFunc(p.entries, func(e *entry) bool { return e.Machine == name })
 }
 
 // label takes line i as the title of the rows below, if it is one between rows. A sentence there

@@ -58,7 +58,7 @@ const columnsOfATable = 12
 func newHeader(lines []string, i int) *header {
 	found := columns.FindAllStringIndex(lines[i], -1)
 	second := above(lines, i)
-	if len(found) != columnsOfATable || second < 1 {
+	if len(found) != columnsOfATable || second < 0 {
 		return nil
 	}
 	first, last := found[1], found[len(found)-1]
@@ -66,6 +66,9 @@ func newHeader(lines []string, i int) *header {
 		return nil // its right edge was cut, and so may be that of the rows
 	}
 	h := &header{program: classic, sizeUnit: 1 << 20, top: max(0, above(lines, second))}
+	if first := lines[h.top]; !strings.Contains(first, "Sequential ") && !program.MatchString(strings.TrimSpace(first)) {
+		h.top = second // its first line is missing
+	}
 	switch names := lines[second]; {
 	case strings.Contains(names, "-Rewrite-"):
 	case strings.Contains(names, "-Create-"):

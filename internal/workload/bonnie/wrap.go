@@ -126,10 +126,11 @@ func hasAllColumns(line string) bool {
 }
 
 // restOfCSV is what a line has that goes on with the CSV above it.
-var restOfCSV = regexp.MustCompile(`^[\d.+,:*kMGTums]{1,250}$`)
+var restOfCSV = regexp.MustCompile(`^[\d.+,:/*kMGTums]{1,250}$`)
 
-// begins103 is the beginning of a line of CSV without versions.
-var begins103 = regexp.MustCompile(`^[^,]{0,80},(?:\d{1,9}[kMGT]?(?::[^,]{0,20})?)?(?:,[\d.+]{0,20}){6,24}$`)
+// begins103 is the beginning of a line of CSV without versions. The number of small files may have their sizes
+// with it.
+var begins103 = regexp.MustCompile(`^[^,]{0,80},(?:\d{1,9}[kMGT]?(?::[^,]{0,20})?)?(?:(?:,[\d.+]{0,20}){6,24}|(?:,[\d.+]{0,20}){10,13},\d{1,9}[:kMG][\d:/kMG]{0,40}(?:,[\d.+]{0,20}){0,12})$`)
 
 var (
 	// versions begin a line of CSV that has them, also behind other words.
