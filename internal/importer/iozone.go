@@ -20,7 +20,7 @@ func parseIozone(output []byte) ([]table, error) {
 		if t.name == "" {
 			t.name, t.howOnly = r.Command, true
 		}
-		t.printed = verdict.Printed{FileBytes: float64(r.LargestFile), ReadsBack: true, Direct: r.Direct, Unsynced: r.Unsynced, MayBeUnsynced: r.Command == ""}
+		t.printed = verdict.Printed{FileBytes: float64(r.LargestFile), ReadsBack: true, Direct: r.Direct, Unsynced: r.Unsynced, MayBeUnsynced: r.Command == "" && !r.Flushed}
 		tables = append(tables, t)
 	}
 	return tables, nil

@@ -34,9 +34,9 @@ type Table struct {
 	Settings map[string]string
 	// LargestFile in bytes; 0: unknown.
 	LargestFile uint64
-	// Direct reports O_DIRECT, which tests with stdio (fwrite, fread) never have, and Unsynced that
-	// writes were not flushed.
-	Direct, Unsynced bool
+	// Direct reports O_DIRECT, which tests with stdio (fwrite, fread) never have, Unsynced that
+	// writes were not flushed, and Flushed that they were. Neither of the last two: it is unknown.
+	Direct, Unsynced, Flushed bool
 	// Measurement of the run: metrics, operations and notes.
 	Measurement result.Measurement
 }
@@ -109,7 +109,7 @@ func parse(text []byte) ([]*run, error) {
 	for i := 0; i < len(p.lines); {
 		next, err := p.at(i)
 		if err != nil {
-			return nil, fmt.Errorf("iozone: line %d: %w", next+1, err)
+			return nil, fmt.Errorf("iozone: line %d: %w", printed.LineOf(text, next), err)
 		}
 		if len(p.runs) > maxTables {
 			return nil, fmt.Errorf("iozone: more than %d runs in one text", maxTables)
@@ -132,8 +132,8 @@ func (r *run) measured() bool {
 }
 
 func (r *run) table() Table {
-	called := optionsOf(r.command)
-	direct, flush := r.direct || called["I"], r.flush || called["e"] || called["o"] || called["G"]
+	options := optionsOf(cmp.Or(r.command, r.typed))
+	direct, flush := r.direct || options["I"], r.flush || options["e"] || options["o"] || options["G"]
 	t := Table{Title: r.title, Section: r.section, Command: clip(r.command), Typed: r.typed, Program: strings.TrimSpace("iozone " + r.version)}
 	t.Settings = map[string]string{"program": t.Program, "command": r.command, "said": fmt.Sprintf("direct=%t flush=%t", r.direct, r.flush)}
 	if r.throughput != nil && len(r.throughput.metrics) > 0 {
@@ -148,10 +148,11 @@ func (r *run) table() Table {
 	if lacks(r.columns) {
 		t.Measurement.Notes = append(t.Measurement.Notes, fmt.Sprintf("the table has %d of its %d columns: if its right edge was cut, other numbers are missing, and the last one of a row may be, too", r.columns, len(labels)))
 	}
-	if r.command == "" {
-		return t // who says nothing of options may have used them
+	t.Direct, t.Flushed = direct, flush
+	if r.command == "" && !direct {
+		return t // who says nothing of an option may have used it
 	}
-	t.Direct, t.Unsynced = direct, !flush
+	t.Unsynced = r.command != "" && !flush
 	switch {
 	case r.direct:
 		t.Measurement.DirectIO = &result.DirectIO{Requested: true, Effective: result.DirectUnknown, Evidence: "iozone says that it used O_DIRECT"}
@@ -169,9 +170,13 @@ func (r *run) table() Table {
 // withValue are the options of iozone that a value follows, in the same word or in the next.
 const withValue = "+bdfFgHiJjklLnPqrsStuUVXyY"
 
+// called is what stands before the options of iozone, behind whatever else its line begins with.
+var called = regexp.MustCompile(`^.*?\biozone(?:\.exe)?\s`)
+
 // optionsOf returns the options of a command line that have no value. Several may be in one word (-ceI).
 func optionsOf(command string) map[string]bool {
 	out := map[string]bool{}
+	command, _, _ = strings.Cut(called.ReplaceAllString(command, ""), "|")
 	for word := range strings.FieldsSeq(command) {
 		letters, ok := strings.CutPrefix(word, "-")
 		for _, letter := range letters {

@@ -21,6 +21,7 @@ var (
 	throughputTest = regexp.MustCompile(`^Throughput test with (\d{1,6}) (process|thread)`)
 	eachWrites     = regexp.MustCompile(`(?i)^Each (?:process|thread) writes a (\d{1,15}) k(?:B|bytes?) file in (\d{1,12}) k(?:B|bytes?) records`)
 	seen           = regexp.MustCompile(`^(Children see|Parent sees) throughput for\s+(\d{1,6}) ([a-z][a-z -]*?)\s*=(.*)$`)
+	seesAny        = regexp.MustCompile(`(?:Children see|Parent sees) throughput for`)
 	inKilobytes    = regexp.MustCompile(`(?i)^\s*(\d{1,15}(?:\.\d{1,4})?) k(?:B|bytes?)/sec$`)
 )
 
@@ -61,10 +62,13 @@ func (p *parser) readThroughput(i int, line string) (bool, error) {
 	}
 	m := seen.FindStringSubmatch(line)
 	if m == nil {
-		if strings.Contains(line, "Children see throughput for") || strings.Contains(line, "Parent sees throughput for") {
-			return false, fmt.Errorf("%q is no throughput", clip(line))
+		switch at := seesAny.FindStringIndex(line); {
+		case at == nil:
+			return false, nil
+		case at[0] > 0 && seen.MatchString(line[at[0]:]):
+			return false, fmt.Errorf("%q stands before this line of iozone's: remove it, and from the lines around, or write as a heading above them what it tells", clip(strings.TrimSpace(line[:at[0]])))
 		}
-		return false, nil
+		return false, fmt.Errorf("%q is no throughput: provide the line as iozone prints it, up to kB/sec", clip(line))
 	}
 	err := p.addThroughput(i, m)
 	p.read = i + 1
