@@ -176,20 +176,48 @@ func (r *postmarkReport) rate(name string, count float64, text string, seconds f
 	return rate, true, nil
 }
 
-// setBytes stores a size and, if present, a rate. PostMark's kilobytes have 1024 bytes.
+// postmarkUnits are its units. Its kilobytes have 1024 bytes.
+var postmarkUnits = map[string]float64{"bytes": 1, "kilobytes": 1 << 10, "megabytes": 1 << 20, "gigabytes": 1 << 30, "terabytes": 1 << 40}
+
+// setBytes stores a size and, if present, a rate.
 func (r *postmarkReport) setBytes(name string, g []string) error {
-	for i, to := range []struct{ suffix, unit string }{{".bytes", result.Bytes}, {".bandwidth", result.BytesPerSecond}} {
-		number, unit := g[1+2*i], g[2+2*i]
-		if number == "" {
-			continue
-		}
-		v, err := numberOf(number)
-		if err != nil {
-			return err
-		}
-		r.metrics.Set(name+to.suffix, to.unit, v*map[string]float64{"bytes": 1, "kilobytes": 1 << 10, "megabytes": 1 << 20, "gigabytes": 1 << 30, "terabytes": 1 << 40}[unit])
+	size, err := numberOf(g[1])
+	if err != nil {
+		return err
 	}
-	return nil
+	r.metrics.Set(name+".bytes", result.Bytes, size*postmarkUnits[g[2]])
+	if g[3] == "" {
+		return nil
+	}
+	bandwidth, ok, err := r.bandwidth(name, size, postmarkUnits[g[2]], g[3], postmarkUnits[g[4]])
+	if ok {
+		r.metrics.Set(name+".bandwidth", result.BytesPerSecond, bandwidth)
+	}
+	return err
+}
+
+// coarse is the bandwidth below which two digits behind the point say too little.
+const coarse = 1
+
+// bandwidth is what PostMark printed with two digits behind the point: below coarse it is the size over
+// the seconds of the run, where these are known and agree with it, and the size has more digits. Not ok: it is 0 and
+// was not.
+func (r *postmarkReport) bandwidth(name string, size, sizeUnit float64, text string, unit float64) (bandwidth float64, ok bool, err error) {
+	const step = 0.01
+	shown, err := numberOf(text)
+	if err != nil {
+		return 0, false, err
+	}
+	if shown < coarse && size > shown && r.total > 0 {
+		if own := size * sizeUnit / r.total; math.Abs(own-shown*unit) <= step*unit {
+			return own, true, nil
+		}
+	}
+	if shown == 0 && size > 0 {
+		r.notes = append(r.notes, name+": PostMark printed a bandwidth of 0, although it moved data; it is left out")
+		return 0, false, nil
+	}
+	return shown * unit, true, nil
 }
 
 var (
@@ -212,13 +240,14 @@ var postmarkShown = map[string]*regexp.Regexp{
 
 // postmarkNotes apply to every report.
 var postmarkNotes = []string{
-	"PostMark counts whole seconds and rounds rates down, so those of a short run are coarse; rates below 100 are counts over seconds where it prints both",
+	"PostMark counts whole seconds and rounds rates down, so those of a short run are coarse; rates below 100, and bandwidths below 1.00, are counts over seconds where it prints both",
 	"PostMark counts transactions that found nothing to do; storagebench's own rates leave them out",
 	"PostMark syncs nothing, so its data may still have been in memory when it ended",
 }
 
 // postmarkParser goes through the lines of a text.
 type postmarkParser struct {
+	text     []byte
 	lines    []string
 	settings map[string]string
 	// known reports that the text shows the session to which a report belongs: the prompt, or a
@@ -236,7 +265,7 @@ type postmarkParser struct {
 // parsePostmark reads every report in the text. Its name is the heading above it and the
 // location set before it, if the text of the terminal shows that.
 func parsePostmark(output []byte) ([]table, error) {
-	p := &postmarkParser{lines: printed.Lines(output), settings: map[string]string{}, top: -1}
+	p := &postmarkParser{text: output, lines: printed.Lines(output), settings: map[string]string{}, top: -1}
 	terse, rest := false, 0
 	for i := 0; i < len(p.lines); i++ {
 		line := strings.TrimSpace(p.lines[i])
@@ -269,7 +298,7 @@ func parsePostmark(output []byte) ([]table, error) {
 			}
 			i = next
 		case postmarkPart.MatchString(line):
-			return nil, fmt.Errorf("line %d: the beginning of this PostMark report is missing, the line Time: and what follows it", i+1)
+			return nil, p.noBeginning(i)
 		}
 	}
 	switch {
@@ -278,10 +307,14 @@ func parsePostmark(output []byte) ([]table, error) {
 	case terse:
 		return nil, invalid("the file contains PostMark's terse report", "run PostMark again with: set report verbose")
 	case rest > 0:
-		return nil, fmt.Errorf("line %d: the beginning of this PostMark report is missing, the line Time: and what follows it", rest)
+		return nil, p.noBeginning(rest - 1)
 	default:
 		return nil, errors.New("the file contains no PostMark report")
 	}
+}
+
+func (p *postmarkParser) noBeginning(i int) error {
+	return fmt.Errorf("line %d: the beginning of this PostMark report is missing, the line Time: and what follows it", printed.LineOf(p.text, i))
 }
 
 // begins reports whether what follows line i says that it is a report, and not something
@@ -314,7 +347,7 @@ func (p *postmarkParser) report(i int) (int, error) {
 		r.notes = append(r.notes, "PostMark printed an error: "+clip(strings.TrimSpace(p.lines[p.read+at])))
 	}
 	title := printed.TitleOf(p.lines, top, p.read)
-	last, err := readReport(p.lines, i, postmarkLines, r)
+	last, err := p.readReport(i, r)
 	if err != nil {
 		return 0, err
 	}
@@ -337,21 +370,21 @@ func (p *postmarkParser) report(i int) (int, error) {
 
 // readReport reads a report that begins at line i and returns the index of its
 // last line.
-func readReport(lines []string, i int, wanted []postmarkLine, r *postmarkReport) (int, error) {
-	for k, want := range wanted {
-		for i < len(lines) && strings.TrimSpace(lines[i]) == "" {
+func (p *postmarkParser) readReport(i int, r *postmarkReport) (int, error) {
+	for k, want := range postmarkLines {
+		for i < len(p.lines) && strings.TrimSpace(p.lines[i]) == "" {
 			i++
 		}
-		if i == len(lines) {
-			return 0, fmt.Errorf("the PostMark report is incomplete: it has %d of %d lines", k, len(wanted))
+		if i == len(p.lines) {
+			return 0, fmt.Errorf("the PostMark report is incomplete: it has %d of %d lines", k, len(postmarkLines))
 		}
-		line := strings.Join(strings.Fields(lines[i]), " ")
+		line := strings.Join(strings.Fields(p.lines[i]), " ")
 		g := want.pattern.FindStringSubmatch(line)
 		if g == nil {
-			return 0, fmt.Errorf("line %d: %q is not line %d of a PostMark report", i+1, clip(line), k+1)
+			return 0, fmt.Errorf("line %d: %q is not line %d of a PostMark report", printed.LineOf(p.text, i), clip(line), k+1)
 		}
 		if err := want.set(r, g); err != nil {
-			return 0, fmt.Errorf("line %d: %w", i+1, err)
+			return 0, fmt.Errorf("line %d: %w", printed.LineOf(p.text, i), err)
 		}
 		i++
 	}
