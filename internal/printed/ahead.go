@@ -10,7 +10,9 @@ var (
 	// anchors are lines of reports, from the point where they begin: nothing of a report is before it.
 	anchors = regexp.MustCompile(`(?:Version +)?(?:\d\.\d{1,3}[a-z]? +)?[-–—]{2,6}Sequential (?:Output|Create)|-Per Cha?r-|\b[kK]B +reclen|Command line used:|(?:Children see|Parent sees) throughput for|\b(?:Time|Files|Data):[ \t|│║]*$|"fio version"|["“][A-Za-z -]{4,24} report["”][ \t]*$|["“]Throughput report Y-axis|` + csv)
 	// records are anchors that make a report of their own, in a single line.
-	records = regexp.MustCompile(`(?:Children see|Parent sees) throughput for|` + csv)
+	records = regexp.MustCompile(csv)
+	// single are those, and lines that may be all that was kept of a report.
+	single = regexp.MustCompile(`(?:Children see|Parent sees) throughput for|` + csv)
 )
 
 // csv is how a line of bonnie++ begins, of versions 1.9x and before.

@@ -118,7 +118,7 @@ func separated(lines []string, whole, cut bool) []string {
 // eachReports reports whether among the lines of each origin is one that makes a report of its own.
 func eachReports(of map[string][]string) bool {
 	for _, lines := range of {
-		if !slices.ContainsFunc(lines, records.MatchString) {
+		if !slices.ContainsFunc(lines, single.MatchString) {
 			return false
 		}
 	}

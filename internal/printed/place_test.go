@@ -23,7 +23,7 @@ func TestALineHasItsNumberInTheText(t *testing.T) {
 		"within one":     ahead("web | ", report+"here\n") + ahead("db | ", report),
 		"a page":         "<p>one<br>two<br>three</p>\n<pre>\n" + report + "here\n</pre>\n",
 		"a mail":         "one=20=3D\nand a line that goes on=\n here and there=3D\nhere\n",
-		"of equal lines": ahead("pod-a main ", report+"here\nhere\n") + ahead("pod-b main ", report) + "here\nhere\n",
+		"of equal lines": ahead("pod-a main ", report+strings.Repeat("here\n", 2)) + ahead("pod-b main ", report) + strings.Repeat("here\n", 2),
 	} {
 		lines := Lines([]byte(text))
 		own := strings.Split(text, "\n")
