@@ -77,6 +77,8 @@ var decorations = map[string]func(string) string{
 	"logs with times":    prefixed("[2024-05-01 10:00:00] "),
 	"docker compose":     prefixed("bench-1  | "),
 	"comments":           prefixed("// "),
+	"comments of Go":     prefixed("//\t"),
+	"comments of Rust":   prefixed("            /// "),
 	"hashes":             prefixed("#   "),
 	"bars":               eachLine(func(_ int, line string) string { return "| " + line + " |" }),
 	"boxes":              eachLine(func(_ int, line string) string { return "│ " + line + " │" }),

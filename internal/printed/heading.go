@@ -56,9 +56,14 @@ func formOf(lines []string, k, floor int) (form, text string) {
 }
 
 // headingIn returns the heading in line k, if there is one. One that nothing closes is no better
-// than any short line.
+// than any short line, and a sentence behind a # is a comment.
 func headingIn(lines []string, k, floor int) (string, bool) {
-	if line := strings.TrimSpace(lines[k]); opened.MatchString(line) && !framed.MatchString(line) {
+	line := strings.TrimSpace(lines[k])
+	if opened.MatchString(line) && !framed.MatchString(line) {
+		return "", false
+	}
+	const words = 4
+	if text := strings.TrimLeft(line, atx+" "); markdown.MatchString(line) && strings.HasSuffix(text, ".") && len(strings.Fields(text)) >= words {
 		return "", false
 	}
 	if form, text := formOf(lines, k, floor); form != "" {

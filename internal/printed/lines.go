@@ -14,8 +14,9 @@ var (
 	// origins are what is put before each line to say where it comes from: docker compose and
 	// kubectl logs --prefix name the container, and pdsh names the machine.
 	origins = regexp.MustCompile(`^(?:# )?[ \t]{0,8}(?:([A-Za-z][\w.-]{0,60}) *\||\[([a-z]+/[\w./-]{1,120})\]|([A-Za-z0-9][\w.-]{0,60}):)(?:[ \t]|$)`)
-	// marks stand before a line: of quotations, lists, and the bars of tables.
-	marks = regexp.MustCompile(`^[ \t]{0,8}(?:(?:>+ ?|[|│┃║▌] ?|[*•‣·–+-] |//(?: |$)|\d{1,3}[.)] ))+`)
+	// marks stand before a line: of quotations, lists, the bars of tables, and of comments, which may be as far to the
+	// right as the code around them.
+	marks = regexp.MustCompile(`^(?:[ \t]{0,8}(?:>+ ?|[|│┃║▌] ?|[*•‣·–+-] |//(?:[ \t]|$)|\d{1,3}[.)] )+|[ \t]{0,64}//[/!]?(?:[ \t]|$))`)
 	// tables are lines of reports, which stand behind a # only if it is a comment.
 	tables = regexp.MustCompile(`/sec|-Per Ch|Sequential (?:Output|Create)|reclen|(?:\s+[\d.+]+[kmg]?){5}|^(?:Time|Files|Data):$|[\d.]+ (?:files \(|read \(|created|appended|deleted|seconds|\w+bytes )|^Latency\s|throughput for`)
 	// stressed are numbers that somebody has made bold in a table.

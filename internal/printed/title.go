@@ -179,7 +179,7 @@ func noise(line string) bool {
 			return true
 		}
 	}
-	return false
+	return hollow(line)
 }
 
 // ofNumbers reports whether a line has no letter, or mostly digits: not counting those of names such as
