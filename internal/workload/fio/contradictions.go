@@ -3,7 +3,9 @@ package fio
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -17,6 +19,12 @@ func contradictions(own []foreignJob) []string {
 		for _, op := range operations {
 			text := own[i].direction(op).contradiction()
 			if text == "" {
+				text = own[i].outlasts(op)
+			}
+			if text == "" {
+				text = own[i].otherBlocks(op)
+			}
+			if text == "" {
 				continue
 			}
 			if found++; found <= most {
@@ -25,7 +33,7 @@ func contradictions(own []foreignJob) []string {
 		}
 	}
 	if found > most {
-		out = append(out, fmt.Sprintf("%d more rates contradict their counts and run times, which count", found-most))
+		out = append(out, fmt.Sprintf("%d more contradictions of rates, counts, run times and options: counts and run times count", found-most))
 	}
 	return out
 }
@@ -71,6 +79,42 @@ func (d *direction) contradiction() string {
 		return fmt.Sprintf("fio printed %.6g KiB/s, and %d bytes in %.6g s are %.6g KiB/s, which count", d.KiBPerSecond, d.Bytes, seconds, bytes/kibi)
 	}
 	return ""
+}
+
+// outlasts says that an operation took longer than all of fio, which fio counts in whole seconds; empty: it did not. In
+// states of a run that goes on, some versions count a time twice.
+func (j *foreignJob) outlasts(op string) string {
+	const milli, slack = 1e3, 2
+	d := j.direction(op)
+	if j.Elapsed <= 0 || d.derived || d.Runtime/milli <= float64(j.Elapsed)+slack {
+		return ""
+	}
+	return fmt.Sprintf("a run time of %.6g s, while fio had run for %.0f s: the rates may be too low", d.Runtime/milli, float64(j.Elapsed))
+}
+
+// blockSize is a size as people write it, which fio may read otherwise.
+var blockSize = regexp.MustCompile(`^(\d{1,9}(?:\.\d{1,3})?)([kKmMgG]?)(?:i?[bB])?$`)
+
+// otherBlocks says that I/Os had another size than bs; empty: they had not, or it is not known.
+func (j *foreignJob) otherBlocks(op string) string {
+	const tolerance = 0.05
+	options, d := j.settings(), j.direction(op)
+	m := blockSize.FindStringSubmatch(options["bs"])
+	if m == nil || op == "trim" || d.IOs == 0 || d.Bytes == 0 || options["bsrange"]+options["bssplit"] != "" {
+		return ""
+	}
+	size, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		return ""
+	}
+	had := float64(d.Bytes) / float64(d.IOs)
+	for _, base := range []float64{1000, 1024} {
+		want := size * math.Pow(base, float64(strings.Index("kmg", strings.ToLower(m[2]))+len(m[2])))
+		if math.Abs(had-want) <= tolerance*want {
+			return ""
+		}
+	}
+	return fmt.Sprintf("bs=%s, but an I/O had %.6g bytes on average: fio read the option otherwise, or I/Os were short", clip(options["bs"]), had)
 }
 
 // differ reports whether two rates differ by more than fio rounds, which is to a whole unit.

@@ -180,7 +180,7 @@ func errorOf(j *foreignJob, before []byte) string {
 	if m := text.FindSubmatch(before); m != nil {
 		return number + ": " + clip(clean(m[1]))
 	}
-	if j.Error > 0 && (j.Error <= common && j.Error != int(syscall.EAGAIN) || slices.Contains(linuxEngines, fmt.Sprint(j.Options["ioengine"]))) {
+	if j.Error > 0 && (j.Error <= common && j.Error != int(syscall.EAGAIN) || slices.Contains(linuxEngines, j.settings()["ioengine"])) {
 		return fmt.Sprintf("%s: %v", number, syscall.Errno(j.Error))
 	}
 	return number + " of its operating system"

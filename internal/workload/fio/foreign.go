@@ -25,69 +25,6 @@ const remedyFormat = "run fio with --output-format=json+ --output=FILE"
 // maxDocuments bounds what is read of a file.
 const maxDocuments = 10_000
 
-// allClients is the job in which fio adds up what its clients sent.
-const allClients = "All clients"
-
-// foreignDocument is a document of somebody else's fio.
-type foreignDocument struct {
-	Version   string         `json:"fio version"`
-	Time      float64        `json:"timestamp"`    // seconds
-	TimeMilli float64        `json:"timestamp_ms"` // milliseconds
-	Global    map[string]any `json:"global options"`
-	Jobs      []foreignJob   `json:"jobs"`
-	// Clients are the jobs of a fio that ran with --client, and their sum.
-	Clients []foreignJob `json:"client_stats"`
-}
-
-func (d *foreignDocument) all() []foreignJob { return slices.Concat(d.Jobs, d.Clients) }
-
-// foreignJob is a clone with what is only read of somebody else's.
-type foreignJob struct {
-	jobOutput
-	rest
-}
-
-type rest struct {
-	Options map[string]any `json:"job options"`
-	Host    string         `json:"hostname"`
-	Start   float64        `json:"job_start"` // milliseconds since 1970
-	Errors  uint64         `json:"total_err"`
-	// Mixed has reads, writes and trims together (unified_rw_reporting).
-	Mixed struct {
-		IOs uint64 `json:"total_ios"`
-	} `json:"mixed"`
-}
-
-// UnmarshalJSON reads both halves.
-func (j *foreignJob) UnmarshalJSON(text []byte) error {
-	return errors.Join(json.Unmarshal(text, &j.jobOutput), json.Unmarshal(text, &j.rest))
-}
-
-func (j *foreignJob) machine() string {
-	if j.Name == allClients && len(j.Options) == 0 {
-		return allClients // some versions print the host of the last client with it
-	}
-	return whole(j.Host)
-}
-
-// whole is a name that is not cut for a message: its end may distinguish it. Only what is longer
-// than the name of any machine is cut.
-func whole(name string) string {
-	const most = 253
-	return clean([]byte(name[:min(len(name), most)]))
-}
-
-// machinesOf returns the machines of jobs in their order.
-func machinesOf(jobs []foreignJob) []string {
-	var names []string
-	for i := range jobs {
-		if name := jobs[i].machine(); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
 // foundDocument is a document in a text.
 type foundDocument struct {
 	foreignDocument
@@ -95,6 +32,8 @@ type foundDocument struct {
 	before []byte
 	// states is how many earlier states of the same run were left out.
 	states int
+	// behind is the text behind it, if it is the last one.
+	behind []byte
 	// within is where in other JSON it stands. What is above that is above all documents in it, and
 	// the second and the next inherit it; alone is the only one, of which nothing is said.
 	within          string
@@ -111,9 +50,12 @@ func findAll(output []byte) ([]*foundDocument, error) {
 	found, err := find(output)
 	if err != nil || len(found) < all {
 		repaired := repair(output)
-		if again, e := find(repaired); e == nil && len(again) >= len(found) {
+		switch again, e := find(repaired); {
+		case e == nil && len(again) >= len(found):
 			found, err = again, nil
 			all = max(all, len(announced.FindAllIndex(repaired, -1)))
+		case e != nil && err != nil:
+			err = e // what is wrong with the text, and not with its decoration
 		}
 	}
 	if err == nil && len(found) < all {
@@ -167,11 +109,28 @@ func find(output []byte) ([]*foundDocument, error) {
 	keys := bytes.Count(output, []byte(firstKey))
 	switch {
 	case broken != nil && keys > len(found):
-		return nil, foreign(fmt.Sprintf("fio's JSON is incomplete or damaged: %v", clip(broken.Error())), "let fio run to its end, and provide the whole of its output")
+		return nil, damaged(broken, len(found))
 	case len(found) > 0:
+		found[len(found)-1].behind = output[end:]
 		return found, nil
 	}
 	return nil, notJSON(output)
+}
+
+// damaged says why what begins like a document of fio's cannot be read, beside others that can.
+func damaged(err error, others int) error {
+	why := clip(err.Error())
+	remedy := "let fio run to its end, and provide the whole of its output"
+	if other, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		why, remedy = fmt.Sprintf("its %s is a %s, which fio writes as another type", clip(other.Field), other.Value), "provide the file as fio wrote it, not what another program made of it"
+	} else if strings.Contains(why, "invalid character '.'") {
+		why, remedy = "it was shortened, and has dots in place of values", "provide the whole of fio's output"
+	}
+	what := "fio's JSON"
+	if others > 0 {
+		what = fmt.Sprintf("one of fio's documents in the file, of which %d can be read,", others)
+	}
+	return foreign(what+" is incomplete or damaged: "+why, remedy)
 }
 
 // scanned is how much of a text was read until an error.
@@ -192,9 +151,19 @@ var (
 	human = regexp.MustCompile(`Run status group|clat \(|(?:read|write|trim)\s*: (?:IOPS=|io=)`)
 )
 
+// entry is what the results of fio's jobs have, whatever is around them.
+var (
+	entry   = regexp.MustCompile(`"jobname"\s*:`)
+	results = regexp.MustCompile(`"(?:total_ios|io_bytes|io_kbytes|iops)"\s*:`)
+)
+
 // notJSON says what a text without a document is.
 func notJSON(output []byte) error {
 	switch {
+	case announced.Match(output):
+		return foreign("the file has fio's JSON only in pieces: none of its documents is whole, from the first brace to the last", "provide the file that fio wrote with --output-format=json+ --output=FILE, as it is")
+	case entry.Match(output) && results.Match(output):
+		return foreign("the file has results of fio's jobs (jobname), but not the document that fio wrote around them: that says which fio it was, and so what their units are (fio version)", "provide the file that fio wrote with --output-format=json+ --output=FILE, not what another program made of it")
 	case terse.Match(output):
 		return foreign("this is fio's terse output (minimal), which has no histograms", remedyFormat)
 	case human.Match(output):
@@ -238,7 +207,7 @@ func (f *foundDocument) stateOf(next *foundDocument) bool {
 	}
 	grown := 0.0
 	for i := range a {
-		if a[i].Name != b[i].Name || a[i].Group != b[i].Group || a[i].Host != b[i].Host || a[i].Start != b[i].Start || !maps.Equal(texts(a[i].Options), texts(b[i].Options)) {
+		if a[i].Name != b[i].Name || a[i].Group != b[i].Group || a[i].on != b[i].on || a[i].Start != b[i].Start || !maps.Equal(a[i].Options, b[i].Options) {
 			return false
 		}
 		for _, op := range operations {
@@ -256,19 +225,11 @@ func (f *foundDocument) stateOf(next *foundDocument) bool {
 		return false
 	}
 	const slack, milli = 1500, 1000
-	passed := (next.Time - f.Time) * milli
+	passed := float64(next.Time-f.Time) * milli
 	if f.TimeMilli > 0 && next.TimeMilli > 0 {
-		passed = next.TimeMilli - f.TimeMilli
+		passed = float64(next.TimeMilli - f.TimeMilli)
 	}
 	return grown > 0 && math.Abs(passed-grown) <= slack
-}
-
-func texts(options map[string]any) map[string]string {
-	out := map[string]string{}
-	for name, value := range options {
-		out[name] = fmt.Sprint(value)
-	}
-	return out
 }
 
 // check refuses what is no measurement, or in units that are not known.
@@ -284,10 +245,10 @@ func (f *foundDocument) check() error {
 	}
 	for i := range all {
 		if j := &all[i]; j.Error != 0 {
-			return foreign(fmt.Sprintf("the job %s failed with %s", clip(j.Name), errorOf(j, f.before)), "fix the job and run it again: results of a failed job do not count")
+			return foreign(fmt.Sprintf("the %s failed with %s", j.named(), errorOf(j, f.before)), "fix the job and run it again: results of a failed job do not count")
 		}
 		if j := &all[i]; j.Mixed.IOs > 0 && j.idle() {
-			return foreign(fmt.Sprintf("the job %s reports reads, writes and trims only as one mix, which cannot be told apart", clip(j.Name)), "run it without unified_rw_reporting")
+			return foreign(fmt.Sprintf("the %s reports reads, writes and trims only as one mix, which cannot be told apart", j.named()), "run it without unified_rw_reporting")
 		}
 	}
 	return nil
@@ -295,15 +256,13 @@ func (f *foundDocument) check() error {
 
 // jobsOf are the jobs by name, in the order of the output, with the options that fio
 // repeats in it. They are somebody else's, and only read.
-func jobsOf(own []foreignJob, global map[string]any) []job {
+func jobsOf(own []foreignJob) []job {
 	var jobs []job
 	for i := range own {
 		if slices.ContainsFunc(jobs, func(j job) bool { return j.name == own[i].Name }) {
 			continue
 		}
-		j := job{name: own[i].Name, options: texts(global), elsewhere: true}
-		maps.Copy(j.options, texts(own[i].Options))
-		jobs = append(jobs, j)
+		jobs = append(jobs, job{name: own[i].Name, options: own[i].settings(), elsewhere: true})
 	}
 	return jobs
 }
@@ -312,9 +271,9 @@ func jobsOf(own []foreignJob, global map[string]any) []job {
 var incidental = regexp.MustCompile(`^(?:name|description|randseed|output.*|write_\w+_log|log_\w+|per_job_logs|status-interval|eta.*|new_group|group_reporting)$`)
 
 // settingsOf are the options by which runs are told apart.
-func settingsOf(own []foreignJob, global map[string]any) map[string]string {
+func settingsOf(own []foreignJob) map[string]string {
 	out := map[string]string{}
-	jobs := jobsOf(own, global)
+	jobs := jobsOf(own)
 	for _, j := range jobs {
 		prefix := ""
 		if len(jobs) > 1 {

@@ -9,7 +9,7 @@ import (
 // join gives groups that ran at the same time one number. fio begins a group at a job with
 // stonewall, which waits for those before it, and at one with new_group, which does not. It
 // returns what to note.
-func join(own []foreignJob, global map[string]any) []string {
+func join(own []foreignJob) []string {
 	firsts := map[int]*foreignJob{}
 	for i := range own {
 		if j := &own[i]; firsts[j.Group] == nil {
@@ -22,7 +22,7 @@ func join(own []foreignJob, global map[string]any) []string {
 		j := firsts[id]
 		joined[id] = id
 		if before != nil {
-			together, known := j.joins(before, global)
+			together, known := j.joins(before)
 			if together {
 				joined[id] = joined[before.Group]
 			}
@@ -51,18 +51,15 @@ func join(own []foreignJob, global map[string]any) []string {
 
 // joins reports whether the first job of a group ran together with the group before, and whether
 // that is known: from the options, or else from when the jobs began.
-func (j *foreignJob) joins(before *foreignJob, global map[string]any) (together, known bool) {
-	options := texts(global)
-	maps.Copy(options, texts(j.Options))
-	set := func(name string) bool { v, ok := options[name]; return ok && v != "0" }
+func (j *foreignJob) joins(before *foreignJob) (together, known bool) {
 	switch {
-	case set("stonewall") || set("wait_for_previous") || set("wait_for"):
+	case j.set("stonewall") || j.set("wait_for_previous") || j.set("wait_for"):
 		return false, true
-	case set("new_group"):
+	case j.set("new_group"):
 		return true, true
 	case j.Start > 0 && before.Start > 0 && before.Runtime > 0:
 		const half = 2 // times are those of the clock, and a job takes a while to begin
-		return j.Start < before.Start+before.Runtime/half, true
+		return float64(j.Start) < float64(before.Start)+before.Runtime/half, true
 	}
 	return false, false
 }

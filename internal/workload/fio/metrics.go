@@ -250,7 +250,7 @@ func flying(metrics result.Metrics) float64 {
 func measuredNone(clones []*jobOutput, op string) bool {
 	return !slices.ContainsFunc(clones, func(c *jobOutput) bool {
 		d := c.direction(op)
-		return d.Total.Max > 0 || d.Completion.Max > 0
+		return max(d.Total.Max, d.Total.Mean, d.Completion.Max, d.Completion.Mean) > 0
 	})
 }
 

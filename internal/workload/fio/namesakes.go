@@ -42,7 +42,7 @@ func distinct(own []foreignJob) []string {
 // cloneOf reports whether a job may be a clone of another: some versions print the options of
 // the first clone only.
 func (j *foreignJob) cloneOf(other *foreignJob) bool {
-	return j.Group == other.Group && (len(j.Options) == 0 || len(other.Options) == 0 || maps.Equal(texts(j.Options), texts(other.Options)))
+	return j.Group == other.Group && (len(j.Options) == 0 || len(other.Options) == 0 || maps.Equal(j.Options, other.Options))
 }
 
 // differences lists the options by which jobs differ, job by job.
@@ -51,10 +51,9 @@ func differences(jobs []*foreignJob) string {
 	var lines []string
 	for i, j := range jobs[:min(len(jobs), most)] {
 		var own []string
-		options := texts(j.Options)
-		for _, name := range slices.Sorted(maps.Keys(options)) {
-			if slices.ContainsFunc(jobs, func(other *foreignJob) bool { return texts(other.Options)[name] != options[name] }) {
-				own = append(own, clip(name+"="+options[name]))
+		for _, name := range slices.Sorted(maps.Keys(j.Options)) {
+			if slices.ContainsFunc(jobs, func(other *foreignJob) bool { return other.Options[name] != j.Options[name] }) {
+				own = append(own, clip(name+"="+j.Options[name]))
 			}
 		}
 		if len(own) == 0 {

@@ -52,6 +52,8 @@ type direction struct {
 	Total      latency `json:"lat_ns"`
 	Submission latency `json:"slat_ns"`
 	Completion latency `json:"clat_ns"`
+	// derived reports that fio printed no Runtime, and that it is IOs over IOPS.
+	derived bool
 }
 
 // latency is in nanoseconds.
@@ -74,7 +76,7 @@ func (j *jobOutput) UnmarshalJSON(text []byte) error {
 	for _, op := range operations {
 		d := j.direction(op)
 		if d.Runtime <= 0 && d.IOPS > 0 {
-			d.Runtime = float64(d.IOs) / d.IOPS * 1e3
+			d.Runtime, d.derived = float64(d.IOs)/d.IOPS*1e3, true
 		}
 		if d.Bytes == 0 && d.IOs > 0 {
 			const kibi = 1024

@@ -1,12 +1,10 @@
 package fio
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/printed"
@@ -55,9 +53,7 @@ func Parse(output []byte) ([]Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		if human.Match(f.before) {
-			own[0].Measurement.Notes = append(own[0].Measurement.Notes, "the text also has human-readable output of fio, which is not read")
-		}
+		own[0].Measurement.Notes = append(own[0].Measurement.Notes, unread(f.before, f.behind)...)
 		reports = append(reports, own...)
 	}
 	return reports, nil
@@ -84,56 +80,71 @@ func (f *foundDocument) reports(above *titles) ([]Report, error) {
 	if f.alone && title.Text != "" {
 		f.within = ""
 	}
-	machines := machinesOf(f.all())
-	slices.SortStableFunc(machines, func(a, b string) int { return cmp.Compare(sumLast(a), sumLast(b)) })
-	for _, machine := range machines {
-		own := slices.DeleteFunc(slices.Clone(f.all()), func(j foreignJob) bool { return j.machine() != machine })
-		m, err := measurementOf(own, f.Global, saidBefore(f.before))
+	all := f.all()
+	phases := phasesOf(all)
+	single := slices.DeleteFunc(slices.Clone(all), func(j foreignJob) bool { return j.sums() })
+	if len(single) == 0 {
+		single, phases = all, nil // a sum of which nothing is told apart
+	}
+	for _, machine := range machinesOf(single) {
+		r, err := f.report(on(machine, single))
 		if err != nil {
 			return nil, err
 		}
-		if f.states > 0 {
-			m.Notes = append(m.Notes, fmt.Sprintf("%d earlier states of the same run are left out (--status-interval): the last one has the whole", f.states))
+		r.Machine = machine
+		reports = append(reports, r)
+	}
+	for i := range phases {
+		if phases[i].sum == nil {
+			continue
 		}
-		r := Report{Title: title.Text, Section: above.outline.Above(title), Within: f.within, Machine: machine, Settings: settingsOf(own, f.Global), Groups: groupsAmong(own), Measurement: m}
-		if machine == allClients && len(machines) > 1 && !f.sum(&r, reports) {
+		r, note, err := phases[i].report(f, len(phases) == 1)
+		if err != nil {
+			return nil, err
+		}
+		if note != "" {
+			reports[0].Measurement.Notes = append(reports[0].Measurement.Notes, note)
 			continue
 		}
 		reports = append(reports, r)
 	}
+	for i := range reports {
+		r := &reports[i]
+		r.Title, r.Section, r.Within = title.Text, above.outline.Above(title), f.within
+	}
 	return reports, nil
 }
 
-// sumLast sorts the sum of all clients behind them.
-func sumLast(machine string) int {
-	if machine == allClients {
-		return 1
+// report of jobs that ran on one machine.
+func (f *foundDocument) report(own []foreignJob) (Report, error) {
+	m, err := measurementOf(own, saidBefore(f.before))
+	if err != nil {
+		return Report{}, err
 	}
-	return 0
+	if f.states > 0 {
+		m.Notes = append(m.Notes, fmt.Sprintf("%d earlier states of the same run are left out (--status-interval): the last one has the whole", f.states))
+	}
+	return Report{Settings: settingsOf(own), Groups: groupsAmong(own), Measurement: m}, nil
 }
 
-// sum completes the report of all clients with what is known of each. False: there is no sum of
-// groups that ran one after the other, and fio adds them up as if they had run together.
-func (f *foundDocument) sum(r *Report, machines []Report) bool {
-	apart := slices.ContainsFunc(machines, func(m Report) bool { return m.Groups > 1 })
-	if apart {
-		notes := &machines[0].Measurement.Notes
-		*notes = append(*notes, "fio's sum of all machines is left out: it adds up groups that ran one after the other as if they had run together")
-		return false
+// unread notes what else of fio a text has, which is not read.
+func unread(texts ...[]byte) []string {
+	var out []string
+	for _, text := range texts {
+		switch {
+		case human.Match(text):
+			out = append(out, "the text also has human-readable output of fio, which is not read")
+		case terse.Match(text):
+			out = append(out, "the text also has terse output of fio, which is not read")
+		}
 	}
-	own := slices.DeleteFunc(slices.Clone(f.all()), func(j foreignJob) bool { return j.machine() == allClients })
-	jobs := jobsOf(own, f.Global)
-	r.Sum, r.Settings = true, settingsOf(own, f.Global)
-	r.Settings["machines"] = strings.Join(slices.Sorted(slices.Values(machinesOf(own))), ",")
-	r.Measurement.Input, r.Measurement.DirectIO = inputOf(jobs), directOf(jobs)
-	r.Measurement.Notes = append(r.Measurement.Notes, fmt.Sprintf("%s is fio's sum of all %d machines, not a machine of its own", allClients, len(machines)))
-	return true
+	return slices.Compact(out)
 }
 
 // measurementOf folds the jobs that ran on one machine.
-func measurementOf(own []foreignJob, global map[string]any, messages string) (result.Measurement, error) {
-	grouping := slices.Concat(join(own, global), distinct(own))
-	jobs := jobsOf(own, global)
+func measurementOf(own []foreignJob, messages string) (result.Measurement, error) {
+	said := slices.Concat(join(own), distinct(own), merged(own), unfinished(own))
+	jobs := jobsOf(own)
 	m := result.Measurement{Stderr: messages}
 	var all []*jobOutput
 	byName := map[string][]*jobOutput{}
@@ -149,7 +160,8 @@ func measurementOf(own []foreignJob, global map[string]any, messages string) (re
 		metrics, histograms, _ := measureForeign(clones)
 		return metrics, histograms
 	})
-	if err := rated(all, m); err != nil {
+	unrated, err := rated(own, &m)
+	if err != nil {
 		return m, err
 	}
 	if err := plausible(m); err != nil {
@@ -157,39 +169,26 @@ func measurementOf(own []foreignJob, global map[string]any, messages string) (re
 	}
 	setDepths(jobs, m.Metrics)
 	describeForeign(m.Parts, jobs)
-	m.Notes = slices.Concat(m.Notes, notes(jobs, all, m.Metrics), foreignNotes(jobs, m, lost), failedIOs(own, m.Metrics), grouping, contradictions(own), idleJobs(own))
+	m.Notes = slices.Concat(m.Notes, notes(jobs, all, m.Metrics), foreignNotes(jobs, m, lost), failedIOs(own, m.Metrics), said, contradictions(own), derivedTimes(own), unrated, idleJobs(own))
 	m.Input, m.DirectIO = inputOf(jobs), directOf(jobs)
-	if slices.ContainsFunc(jobs, func(j job) bool { return j.clones() > reported(all, j.name) }) {
-		// With group_reporting fio adds the run times of clones, and CPU time over that is
-		// the mean of a clone and not the cores of all.
-		for _, metrics := range allMetrics(m) {
-			delete(metrics, "cpu.user")
-			delete(metrics, "cpu.system")
-		}
+	together := slices.ContainsFunc(own, func(j foreignJob) bool { return j.processes > 0 })
+	if together || slices.ContainsFunc(jobs, func(j job) bool { return j.clones() > reported(all, j.name) }) {
+		// What fio reports together has CPU time that is the mean of a clone, and not the cores of all.
+		leaveOut(m, "cpu.user", "cpu.system")
+	}
+	if slices.ContainsFunc(own, func(j foreignJob) bool { return j.stands() }) {
+		leaveOut(m, result.DepthAsked, result.DepthKept) // of jobs of which fio printed one
 	}
 	return m, nil
 }
 
-// rated refuses a document without a rate.
-func rated(clones []*jobOutput, m result.Measurement) error {
-	none := true
-	for _, op := range operations {
-		for _, c := range clones {
-			if d := c.direction(op); d.IOs == 0 && d.IOPS > 0 {
-				return foreign(fmt.Sprintf("the job %s has iops of %ss, but neither their number nor a run time", clip(c.Name), op), "provide the whole document, as fio wrote it")
-			}
-		}
-		if _, ok := m.Metrics[op+".ios"]; !ok {
-			continue
-		}
-		if none = false; m.Metrics[op+".iops"].Value == 0 {
-			return foreign(fmt.Sprintf("fio reports %ss but no run time, so that they have no rate", op), "provide the whole document of a fio that ran for longer than a millisecond")
+// leaveOut removes metrics of the whole and of all parts.
+func leaveOut(m result.Measurement, names ...string) {
+	for _, metrics := range allMetrics(m) {
+		for _, name := range names {
+			delete(metrics, name)
 		}
 	}
-	if none {
-		return foreign("fio reports no reads, writes or trims", "run it without unified_rw_reporting, and long enough for an I/O to complete")
-	}
-	return nil
 }
 
 // failedIOs notes what failed in a job that went on (continue_on_error), and counts it: as the operation's where
@@ -255,9 +254,13 @@ func measureForeign(clones []*jobOutput) (metrics result.Metrics, histograms res
 			delete(metrics, op+".bytes")
 			delete(metrics, op+".bandwidth")
 		}
+		if own := printedBandwidth(clones, op); own > 0 {
+			metrics.Set(op+".bandwidth", result.BytesPerSecond, own)
+		}
 	}
 	for _, op := range append(slices.Clone(operations), "sync") {
 		for name, pick := range latenciesOf(op) {
+			meanAlone(clones, name, pick, metrics)
 			if _, ok := metrics[name+".p50"]; ok {
 				continue
 			}
@@ -276,6 +279,17 @@ func latenciesOf(op string) map[string]func(*jobOutput) *latency {
 		op + ".latency":    func(c *jobOutput) *latency { return &c.direction(op).Total },
 		op + ".completion": func(c *jobOutput) *latency { return &c.direction(op).Completion },
 		op + ".submission": func(c *jobOutput) *latency { return &c.direction(op).Submission },
+	}
+}
+
+// meanAlone sets the mean where the document has it without the maximum.
+func meanAlone(clones []*jobOutput, name string, pick func(*jobOutput) *latency, metrics result.Metrics) {
+	var d delays
+	for _, c := range clones {
+		d.add(pick(c))
+	}
+	if d.n > 0 && d.max == 0 && d.sum > 0 {
+		metrics.Set(name+".mean", result.Seconds, d.sum/float64(d.n)/1e9)
 	}
 }
 
