@@ -8,6 +8,8 @@ import (
 var (
 	// values are strings of JSON: of a key, or in a line of an array.
 	values = regexp.MustCompile(`(?m)(?::[ \t]*|^[ \t]*)"((?:[^"\\\n]|\\.)*)"[ \t]*[,}\]]?`)
+	// pieces are the strings of a program that puts a text together line by line.
+	pieces = regexp.MustCompile(`(?m)^[ \t]*(?:[a-zA-Z_.+=(]{1,40}[ \t]*)?(?:'((?:[^'\\\n]|\\.)*)\\n'|"((?:[^"\\\n]|\\.)*)\\n")[ \t]*[+,.;\\)]{0,3}[ \t]*$`)
 	// unescape undoes the escapes that are also in strings within strings.
 	unescape = strings.NewReplacer(`\\n`, "\n", `\n`, "\n", `\\t`, "\t", `\t`, "\t", `\\"`, `"`, `\"`, `"`, `\\\`, "")
 )
@@ -27,5 +29,9 @@ func (p parser) inStrings(text []byte) bool {
 			return true
 		}
 	}
-	return false
+	var joined strings.Builder
+	for _, m := range pieces.FindAllStringSubmatch(head, -1) {
+		joined.WriteString(unescape.Replace(m[1]+m[2]) + "\n")
+	}
+	return p.looksLike(joined.String())
 }
