@@ -75,6 +75,7 @@ func TestGroupsThatRanTogetherAreAddedUp(t *testing.T) {
 		"both":                {`"job options":{"rw":"read"},`, `"job options":{"rw":"read","stonewall":"","new_group":""},`, 1000, "2 groups ran one after the other"},
 		"began at once":       {`"job_start":1700000000000,`, `"job_start":1700000000004,`, 2000, "1 of 2 groups did not wait"},
 		"began later":         {`"job_start":1700000000000,`, `"job_start":1700000002010,`, 1000, "2 groups ran one after the other"},
+		"reported together":   {`"job_runtime":16000,"job_start":1700000000000,`, `"job_start":1700000004010,`, 1000, "2 groups ran one after the other"},
 		"nobody knows":        {``, ``, 1000, "which is assumed"},
 		"new_group, switched": {`"job options":{"rw":"read"},`, `"job options":{"rw":"read","new_group":"0"},`, 1000, "which is assumed"},
 	} {
