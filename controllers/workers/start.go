@@ -268,14 +268,20 @@ func (w *Workers) Forget(benchmark types.UID) {
 
 // delete deletes a Job in the background: in the foreground, a Pod on a node that does not
 // answer would keep it for ever. It turns a foreground deletion, by somebody else or by release
-// 0.1, into one in the background. A deletion that the API server refuses is remembered, and is no
-// error: it must keep neither the node nor the benchmark.
+// 0.1, into one in the background. A deletion that the API server refuses is asked for again of a Job that
+// is lighter. If that is refused, too, it is remembered, and is no error: it must keep neither the node nor the benchmark.
 func (w *Workers) delete(ctx context.Context, verb string, job *batchv1.Job) error {
 	if job == nil || !job.DeletionTimestamp.IsZero() && !slices.Contains(job.Finalizers, metav1.FinalizerDeleteDependents) {
 		return nil
 	}
-	err := w.Client.Delete(ctx, job, client.Preconditions{UID: &job.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	erase := func() error {
+		return w.Client.Delete(ctx, job, client.Preconditions{UID: &job.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	}
+	err := erase()
 	owner := metav1.GetControllerOf(job)
+	if owner != nil && isRefusal(err) && w.lighten(ctx, job) {
+		err = erase()
+	}
 	if owner != nil && client.IgnoreNotFound(err) == nil {
 		// Whatever the cache still shows of it: to delete it once more does no harm.
 		w.jobs.Shown(owner.UID, client.ObjectKeyFromObject(job))

@@ -186,7 +186,7 @@ var Rules = []Rule{
 	{
 		Path: "controllers/workers",
 		Own: []string{
-			"api/v1alpha1", "controllers/action", "controllers/admission", "controllers/nodes", "controllers/restore", "controllers/state", "controllers/written", "controllers/stores",
+			"api/v1alpha1", "controllers/action", "controllers/admission", "controllers/nodes", "controllers/restore", "controllers/state", "controllers/written", "controllers/stores", "controllers/trim",
 			"internal/jobspec", "internal/plan", "internal/progress", "internal/status", "internal/store", "internal/trial",
 		},
 		Foreign: controllerFramework,
