@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"storagebench.io/storagebench/api/v1alpha1"
+	"storagebench.io/storagebench/internal/jobspec"
 )
 
 // objectRequests are what the operator makes beside its Jobs.
@@ -124,6 +125,9 @@ func existingRequests(ctx context.Context, t *testing.T) map[string]request {
 		"the operator multiplies its Job":            change(operatorUser, ours, func(j *batchv1.Job) { j.Spec.Parallelism = new(int32(9)) }, "not change anything else"),
 		"the operator moves its Job to another node": change(operatorUser, ours, func(j *batchv1.Job) { j.Spec.Template.Spec.NodeSelector = map[string]string{"a": "b"} }, "not change anything else"),
 		"the operator labels the Pods of its Job":    change(operatorUser, ours, func(j *batchv1.Job) { j.Spec.Template.Labels["app"] = "db" }, "not change anything else"),
+		"the operator labels its Job":                change(operatorUser, ours, func(j *batchv1.Job) { j.Labels["app"] = "db" }, "not change anything else"),
+		"the operator changes a label of its Job":    change(operatorUser, ours, func(j *batchv1.Job) { j.Labels[jobspec.LabelRun] = "another" }, "not change anything else"),
+		"the operator removes labels of its Job":     change(operatorUser, ours, func(j *batchv1.Job) { delete(j.Labels, jobspec.LabelRun) }, ""),
 		"the operator writes the status of a benchmark": {user: operatorUser, do: func(ctx context.Context, c client.Client) error {
 			b := held.DeepCopy()
 			before := b.DeepCopy()
