@@ -7,9 +7,9 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"storagebench.io/storagebench/controllers/action"
 	"storagebench.io/storagebench/controllers/trim"
 )
 
@@ -30,10 +30,8 @@ func (w *Workers) lighten(ctx context.Context, job *batchv1.Job) bool {
 		{"add", "/metadata/annotations", kept.Annotations},
 	})
 	if err == nil {
-		err = w.Patch(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: job.Namespace, Name: job.Name}}, client.RawPatch(types.JSONPatchType, patch))
+		same := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: job.Namespace, Name: job.Name}}
+		err = w.Patch(ctx, same, client.RawPatch(types.JSONPatchType, patch))
 	}
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Info("a Job that cannot be deleted keeps its labels and annotations, too", "job", job.Name, "error", err.Error())
-	}
-	return err == nil
+	return action.Done(ctx, "lighten", job, err) == nil
 }

@@ -89,10 +89,10 @@ func TestWhatHasNoRateIsLeftOut(t *testing.T) {
 	const job = `{"jobname":"a","groupid":0,"error":0,"read":{` + fewReads + `},"write":{%}}`
 	for writes, want := range map[string]string{
 		`"io_bytes":4096,"total_ios":1,"runtime":0,"lat_ns":{"max":5,"mean":5}`: "fio reports writes but no run time, so that they have no rate: they are left out",
-		`"iops":77.5,"total_ios":0`:                  "the job a has iops of writes, but neither their number nor a run time: they are left out",
-		`"iops":77.5,"runtime":9`:                    "the job a has iops of writes, but not their number: they are left out",
-		`"bw":9,"io_bytes":5,"total_ios":0`:          "the job a has a bandwidth of writes, but neither",
-		`"io_bytes":512,"total_ios":0`:               "the job a has bytes of writes, but neither",
+		`"iops":77.5,"total_ios":0`:                  "of the writes of the job a, the document has iops, but neither their number nor a run time: they are left out",
+		`"iops":77.5,"runtime":9`:                    "of the writes of the job a, the document has iops, but not their number: they are left out",
+		`"bw":9,"io_bytes":5,"total_ios":0`:          "of the writes of the job a, the document has a bandwidth, but neither",
+		`"io_bytes":512,"total_ios":0`:               "of the writes of the job a, the document has bytes, but neither",
 		`"io_bytes":0,"total_ios":0,"short_ios":131`: "",
 	} {
 		m, err := parseOne([]byte(document1(strings.Replace(job, "%", writes, 1))))
@@ -113,7 +113,7 @@ func TestWhatHasNoRateIsLeftOut(t *testing.T) {
 	}
 	// A rate of one job only would be taken for that of both.
 	_, err := Parse([]byte(document1(plainClone("a", "0", "", fewReads), plainClone("b", "0", "", `"iops":7`))))
-	if f := failure(t, err); !strings.Contains(f.Message, "the job b has iops of reads") {
+	if f := failure(t, err); !strings.Contains(f.Message, "of the reads of the job b, the document has iops") {
 		t.Error(f.Message)
 	}
 }
@@ -145,7 +145,7 @@ func TestAJobThatStandsForOthersIsNoJobOfItsOptions(t *testing.T) {
 
 func TestAStateOfARunThatGoesOnIsNoted(t *testing.T) {
 	for extra, want := range map[string]string{
-		`"eta":3500,`:       "had 3500 s left when fio printed this",
+		`"eta":3500,`:       "had 3500 s to go when fio printed this",
 		`"eta":0,`:          "",
 		`"eta":2147483647,`: "",
 		`"elapsed":2,`:      "",

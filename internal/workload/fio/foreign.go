@@ -122,7 +122,7 @@ func damaged(err error, others int) error {
 	why := clip(err.Error())
 	remedy := "let fio run to its end, and provide the whole of its output"
 	if other, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		why, remedy = fmt.Sprintf("its %s is a %s, which fio writes as another type", clip(other.Field), other.Value), "provide the file as fio wrote it, not what another program made of it"
+		why, remedy = fmt.Sprintf("its %s is a %s, and fio writes another type there", clip(other.Field), other.Value), "provide the file as fio wrote it, not what another program made of it"
 	} else if strings.Contains(why, "invalid character '.'") {
 		why, remedy = "it was shortened, and has dots in place of values", "provide the whole of fio's output"
 	}

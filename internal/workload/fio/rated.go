@@ -22,7 +22,7 @@ func rated(own []foreignJob, m *result.Measurement) (out []string, err error) {
 		case rate && counted:
 			return nil, foreign(why, remedy)
 		case counted && m.Metrics[op+".iops"].Value == 0:
-			why, remedy = fmt.Sprintf("fio reports %ss but no run time, so that they have no rate", op), "provide the whole document of a fio that ran for longer than a millisecond"
+			why, remedy = fmt.Sprintf("fio reports %ss but no run time, so that they have no rate", op), "run fio for longer than a millisecond, and provide the whole document"
 		case counted:
 			left++
 			if out = append(out, unratedParts(m, op)...); why != "" {
@@ -75,7 +75,7 @@ func uncounted(own []foreignJob, op string) (why string, rate bool) {
 		if d.Runtime > 0 {
 			missing = "not their number"
 		}
-		return fmt.Sprintf("the %s has %s of %ss, but %s", own[i].named(), what, op, missing), what != "bytes"
+		return fmt.Sprintf("of the %ss of the %s, the document has %s, but %s", op, own[i].named(), what, missing), what != "bytes"
 	}
 	return "", false
 }
@@ -149,7 +149,7 @@ func unfinished(own []foreignJob) []string {
 	const unknown = 1<<31 - 1 // fio does not know how long
 	for i := range own {
 		if j := &own[i]; j.Left > 0 && j.Left < unknown {
-			return []string{fmt.Sprintf("the %s had %.0f s left when fio printed this (eta): it is a state of the run, and not its end", j.named(), float64(j.Left))}
+			return []string{fmt.Sprintf("the %s had %.0f s to go when fio printed this (eta): these are the numbers so far, and not those of the whole run", j.named(), float64(j.Left))}
 		}
 	}
 	return nil

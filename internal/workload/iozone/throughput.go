@@ -66,7 +66,7 @@ func (p *parser) readThroughput(i int, line string) (bool, error) {
 		case at == nil:
 			return false, nil
 		case at[0] > 0 && seen.MatchString(line[at[0]:]):
-			return false, fmt.Errorf("%q stands before this line of iozone's: remove it, and from the lines around, or write as a heading above them what it tells", clip(strings.TrimSpace(line[:at[0]])))
+			return false, fmt.Errorf("%q stands before this line of iozone: remove it here and in the lines around, or write it as a heading above them", clip(strings.TrimSpace(line[:at[0]])))
 		}
 		return false, fmt.Errorf("%q is no throughput: provide the line as iozone prints it, up to kB/sec", clip(line))
 	}
