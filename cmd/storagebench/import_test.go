@@ -121,7 +121,7 @@ func TestWhatTheUserKnowsOfTheMachineIsJudged(t *testing.T) {
 }
 
 func TestAnImportWithoutANumberFails(t *testing.T) {
-	for name, tool := range map[string]string{"fio-iops-only.json": "fio", "fio-too-short.json": "fio", "fio-terse-3.txt": "fio", "bonnie-all-too-fast.txt": "bonnie", "iozone-hosts.txt": "iozone", "postmark-terse.txt": "postmark"} {
+	for name, tool := range map[string]string{"fio-iops-only.json": "fio", "fio-too-short.json": "fio", "fio-terse-3.txt": "fio", "bonnie-all-too-fast.txt": "bonnie", "iozone-diagnostics.txt": "iozone", "postmark-terse.txt": "postmark"} {
 		stdout, stderr, code := output(t, "import", "--tool", tool, "../../internal/importer/testdata/corpus/"+name)
 		if code != exitInvalid || stdout != "" || !strings.Contains(stderr, "; ") {
 			t.Errorf("%s: exit code %d, %q, %q", name, code, stdout, stderr)
