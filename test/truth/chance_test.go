@@ -247,7 +247,8 @@ func (c *truth) follow(s *storage, j *job, d *disturbance, other *job) {
 		c.may = append(c.may, "DirectIOFallback")
 	}
 	if s.device == "a loop device through the page cache" {
-		c.may = append(c.may, "CachedBelow", "NotSteady", "CPUBound", "QueueHidesLatency", "ImpossibleUncached")
+		// Where a neighbour hides how much the page cache answered, what is left to say is that direct I/O went through it.
+		c.may = append(c.may, "CachedBelow", "DirectIOFallback", "NotSteady", "CPUBound", "QueueHidesLatency", "ImpossibleUncached")
 		if !through && reads && !j.mixed() && d.what == "" && !s.journalsData() && !s.compresses() {
 			c.lie("CachedBelow", "read")
 		}
