@@ -381,7 +381,7 @@ func (p *postmarkParser) readReport(i int, r *postmarkReport) (int, error) {
 		line := strings.Join(strings.Fields(p.lines[i]), " ")
 		g := want.pattern.FindStringSubmatch(line)
 		if g == nil {
-			return 0, fmt.Errorf("line %d: here, line %d of the PostMark report is missing, and %q stands in its place", printed.LineOf(p.text, i), k+1, clip(line))
+			return 0, fmt.Errorf("line %d: %q stands where line %d of the PostMark report should be", printed.LineOf(p.text, i), clip(line), k+1)
 		}
 		if err := want.set(r, g); err != nil {
 			return 0, fmt.Errorf("line %d: %w", printed.LineOf(p.text, i), err)

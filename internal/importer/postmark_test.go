@@ -97,8 +97,8 @@ func TestWhatIsNoReportOfPostMarkIsRefused(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"nothing of it":       {"PostMark v1.51 : 8/14/01\npm>", "no PostMark report"},
 		"cut short":           {strings.SplitN(short, "\t94", 2)[0], "incomplete: it has 8 of 15 lines"},
-		"cut within a line":   {strings.TrimSuffix(short, "bytes written\n"), `line 15 of the PostMark report is missing, and "0.000000" stands in its place`},
-		"a line out of place": {strings.Replace(short, "\t106 read\n", "", 1), `line 9: here, line 8 of the PostMark report is missing, and "94 appended" stands`},
+		"cut within a line":   {strings.TrimSuffix(short, "bytes written\n"), `"0.000000" stands where line 15 of the PostMark report should be`},
+		"a line out of place": {strings.Replace(short, "\t106 read\n", "", 1), `line 9: "94 appended" stands where line 8 of`},
 		"an unknown unit":     {strings.Replace(short, "kilobytes", "furlongs", 1), "furlongs"},
 		"a huge number":       {strings.Replace(short, "149", strings.Repeat("9", 40), 1), "a number with 40 digits"},
 		"the terse report":    {"Done\n1 1 200.00 149.00 50.00 99.00 106.00 94.00 149.00 48.00 101.00 715326.00 1001055.00\n", "terse"},

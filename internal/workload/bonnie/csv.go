@@ -84,7 +84,7 @@ func incomplete(line string) error {
 	if n := len(fields); n > layout103.fields {
 		return fmt.Errorf("a CSV line of bonnie++ has %d fields instead of %d: if there is a comma in the name, remove it", n, layout103.fields)
 	}
-	return fmt.Errorf("%w (it has %d fields instead of %d)", errCSV, len(fields), layout103.fields)
+	return fmt.Errorf("a CSV line of bonnie++ has %d fields instead of %d: provide it whole, in one line", len(fields), layout103.fields)
 }
 
 var (
