@@ -3,6 +3,7 @@
 package blockio
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -229,11 +230,13 @@ func TestTheSampleFollowsTheRate(t *testing.T) {
 		"few":  {[]string{"--rate_iops=2000"}, true},
 		"many": {[]string{"--iodepth=32"}, false},
 	} {
+		// Long enough for a mean: before the first decision all are in the sample, and on a busy machine it comes late.
+		const seconds = 6
 		d, m := during(t, c, func() {
-			fio(t, device, append(job.options, "--rw=randread", "--bs=4k", "--size=128m", "--ioengine=libaio", "--runtime=3", "--time_based")...)
+			fio(t, device, append(job.options, "--rw=randread", "--bs=4k", "--size=128m", "--ioengine=libaio", fmt.Sprint("--runtime=", seconds), "--time_based")...)
 		})
 		r := d.Operations["read"]
-		rate, share := float64(r.Count)/3, m["device.sampled.share"].Value
+		rate, share := float64(r.Count)/seconds, m["device.sampled.share"].Value
 		t.Logf("%s: %.0f reads per second, %v of them in the sample", name, rate, share)
 		if job.all && (r.Sampled != nil || share != 1) {
 			t.Errorf("of %.0f reads per second, %v are in the sample", rate, share)
