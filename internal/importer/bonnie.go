@@ -19,7 +19,7 @@ func parseBonnie(output []byte) ([]table, error) {
 	var tables []table
 	for _, r := range found {
 		t := table{
-			name: r.Title, section: r.Section, titled: r.Title != "", machine: r.Machine, typed: r.Command, measurement: r.Measurement,
+			name: r.Title, section: r.Section, apart: r.Apart, titled: r.Title != "", machine: r.Machine, typed: r.Command, measurement: r.Measurement,
 			settings: map[string]string{"program": r.Program, "size": strconv.FormatUint(r.Size>>20, 10) + "M", "files": r.Files},
 		}
 		if t.name == "" {

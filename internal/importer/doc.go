@@ -7,7 +7,7 @@
 //     file looks like another tool's, the error names that tool. A table without a rate
 //     becomes a note, and a file without any an error.
 //  2. Tables of equal name, machine and settings are repeats, and each is a trial; of one
-//     file only if the text itself names both. Several files of one tool therefore give
+//     file only if the text itself names both, and says nothing in between. Several files of one tool therefore give
 //     several trials. All others become rows of their own, named for what distinguishes them.
 //  3. Package verdict judges each table from what it tells, and what the user adds.
 //  4. Package stats folds the trials like those of a worker, so that report and

@@ -18,7 +18,7 @@ func parseFio(output []byte) ([]table, error) {
 	}
 	var tables []table
 	for _, r := range found {
-		t := table{name: strings.Join(strings.Fields(r.Title+" "+r.Within+" "+r.Machine), " "), section: r.Section, titled: r.Title != "" && r.Within == "", machine: r.Machine, sum: r.Sum, settings: r.Settings, measurement: r.Measurement}
+		t := table{name: strings.Join(strings.Fields(r.Title+" "+r.Within+" "+r.Machine), " "), section: r.Section, apart: r.Apart, titled: r.Title != "" && r.Within == "", machine: r.Machine, sum: r.Sum, settings: r.Settings, measurement: r.Measurement}
 		if t.name == "" {
 			var jobs []string
 			for _, p := range r.Measurement.Parts {

@@ -55,6 +55,9 @@ type table struct {
 	// titled reports that the text says what was measured. Two tables of one file are
 	// repeats only if it does.
 	titled bool
+	// apart reports that somebody says something between it and the table before: what follows may be of something else, though its
+	// title is the same.
+	apart bool
 	// sum reports that it is the sum of tables before it.
 	sum bool
 	// machine and settings according to the output.
@@ -198,22 +201,38 @@ func hasRate(m result.Measurement) bool {
 }
 
 // distinguish names the tables of a file so that two are taken for repeats only if the text
-// itself calls both the same.
+// itself calls both the same, and says nothing between them.
 func distinguish(tables []table) {
 	for i := range tables {
 		tables[i].name = visible(tables[i].name)
 	}
 	divide(tables)
-	count := map[string]int{}
-	for i := range tables {
-		count[tables[i].identity()]++
+	count, repeated := map[string]int{}, map[string]int{}
+	first := make([]int, len(tables)) // of those that it repeats
+	for i, id := range identities(tables) {
+		t := &tables[i]
+		if before, known := repeated[id]; known && t.titled && !t.apart {
+			first[i] = before
+			continue
+		}
+		first[i], repeated[id] = i, i
+		count[id]++
 	}
-	for i := range tables {
-		if t := &tables[i]; count[t.identity()] > 1 && !t.titled {
+	for i, id := range identities(tables) {
+		if t := &tables[i]; count[id] > 1 {
 			t.howOnly = t.howOnly || t.name == ""
-			t.name = strings.TrimSpace(fmt.Sprintf("%s report %d", t.name, i+1))
+			t.name = strings.TrimSpace(fmt.Sprintf("%s report %d", t.name, first[i]+1))
 		}
 	}
+}
+
+// identities are those of all tables.
+func identities(tables []table) []string {
+	out := make([]string, len(tables))
+	for i := range tables {
+		out[i] = tables[i].identity()
+	}
+	return out
 }
 
 // identity has name, machine and settings: tables that are equal in these are repeats, if

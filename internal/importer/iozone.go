@@ -16,7 +16,7 @@ func parseIozone(output []byte) ([]table, error) {
 	}
 	var tables []table
 	for _, r := range found {
-		t := table{name: r.Title, section: r.Section, titled: r.Title != "", settings: r.Settings, typed: r.Typed, measurement: r.Measurement}
+		t := table{name: r.Title, section: r.Section, apart: r.Apart, titled: r.Title != "", settings: r.Settings, typed: r.Typed, measurement: r.Measurement}
 		if t.name == "" {
 			t.name, t.howOnly = r.Command, true
 		}

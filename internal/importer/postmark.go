@@ -228,6 +228,7 @@ var (
 	postmarkError   = regexp.MustCompile(`(?i)^\s*(?:pm> ?)?error: `)
 	postmarkTerse   = regexp.MustCompile(`^\d+ \d+(?: \d+\.\d\d){11}$`)
 	postmarkPart    = regexp.MustCompile(`^[\d.,]+ seconds? of transactions\b`)
+	postmarkBehind  = regexp.MustCompile(`\b[\d.,]+ seconds? of transactions\b`)
 	postmarkRest    = regexp.MustCompile(`^[\d.,]+ (?:created|\w+bytes (?:read|written)) \(\d|^Creation alone: \d`)
 )
 
@@ -258,8 +259,10 @@ type postmarkParser struct {
 	transactions string
 	// read is the first line that belongs to nothing yet, and top where the program began.
 	read, top int
-	tables    []table
-	outline   printed.Outline
+	// host is the machine that the last prompt names; empty: none does.
+	host    string
+	tables  []table
+	outline printed.Outline
 }
 
 // parsePostmark reads every report in the text. Its name is the heading above it and the
@@ -308,9 +311,13 @@ func parsePostmark(output []byte) ([]table, error) {
 		return nil, invalid("the file contains PostMark's terse report", "run PostMark again with: set report verbose")
 	case rest > 0:
 		return nil, p.noBeginning(rest - 1)
-	default:
-		return nil, errors.New("the file contains no PostMark report")
 	}
+	for i, line := range p.lines {
+		if at := postmarkBehind.FindStringIndex(line); at != nil {
+			return nil, fmt.Errorf("line %d: %q stands before this line of PostMark's report: remove it here and in the lines around", printed.LineOf(output, i), clip(strings.TrimSpace(line[:at[0]])))
+		}
+	}
+	return nil, errors.New("the file contains no PostMark report")
 }
 
 func (p *postmarkParser) noBeginning(i int) error {
@@ -352,12 +359,12 @@ func (p *postmarkParser) report(i int) (int, error) {
 		return 0, err
 	}
 	settings := maps.Clone(p.settings)
-	name := settings["location"]
-	if title.Heading || name == "" {
-		name = strings.TrimSpace(title.Text + " " + name)
+	name := strings.TrimSpace(title.Text + " " + settings["location"])
+	if p.host = cmp.Or(printed.HostOf(p.lines, top, p.read), p.host); p.host != "" {
+		settings["host"] = p.host
 	}
 	p.outline.ReadTo(p.lines, top)
-	t := table{name: name, section: p.outline.Above(title), titled: name != "", settings: settings, typed: printed.CommandOf(p.lines, top, p.read), measurement: result.Measurement{Metrics: r.metrics, Notes: r.notes}}
+	t := table{name: name, section: p.outline.Above(title), apart: title.Said, titled: name != "", settings: settings, typed: printed.CommandOf(p.lines, top, p.read), measurement: result.Measurement{Metrics: r.metrics, Notes: r.notes}}
 	for _, op := range []string{"transactions", "create", "read", "append", "delete"} {
 		if _, ok := r.metrics[op+".rate"]; ok {
 			t.measurement.Operations = append(t.measurement.Operations, op)

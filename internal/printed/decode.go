@@ -98,11 +98,11 @@ func latin1(content []byte) []byte {
 var (
 	// escapes steer a terminal: colours, titles of windows, character sets, what a CI notes.
 	escapes = regexp.MustCompile("\x1b[P_^][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b\\[[0-?]*[\\x20-\\x2f]*[\\x40-\\x7e]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b[()][0-9A-B]|\x1b[=>\\x40-\\x5a\\\\^_]")
-	tagged  = regexp.MustCompile(`(?i)<(?:pre|br|p|td|code|span|div|blockquote|h[1-6])\b[^<>\n]{0,500}>`)
-	heading = regexp.MustCompile(`(?i)<h[1-6]\b[^<>\n]{0,500}>`)
+	tagged  = regexp.MustCompile(`(?i)<(?:pre|br|p|td|code|span|div|blockquote|h[1-6]|details|summary)\b[^<>\n]{0,500}>`)
+	heading = regexp.MustCompile(`(?i)<(?:h[1-6]|summary)\b[^<>\n]{0,500}>`)
 	// broken is a line that a page breaks twice: its source does, too.
 	broken = regexp.MustCompile(`(?i)(<br\b[^<>\n]{0,500}>)[ \t]*\r?\n`)
-	breaks = regexp.MustCompile(`(?i)<(?:br|/p|/tr|/div|/h[1-6]|/?pre|/?blockquote)\b[^<>\n]{0,500}>`)
+	breaks = regexp.MustCompile(`(?i)<(?:br|/p|/tr|/div|/h[1-6]|/?pre|/?blockquote|/?details|/summary)\b[^<>\n]{0,500}>`)
 	tags   = regexp.MustCompile(`(?i)</?[a-z][a-z0-9]{0,15}(?:\s[^<>\n]{0,500})?/?>`)
 	// again are entities of what was escaped twice.
 	again = regexp.MustCompile(`&(?:quot|gt|lt|nbsp|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});`)
@@ -149,9 +149,13 @@ func ungrouped(s string) string {
 	return out
 }
 
-// ranked writes a tag of HTML as a heading of Markdown.
+// ranked writes a tag of HTML as a heading of Markdown. What can be unfolded stands below all others.
 func ranked(tag string) string {
-	rank := int(tag[len("<h")] - '0')
+	const lowest = 6
+	rank := lowest
+	if tag[1] == 'h' || tag[1] == 'H' {
+		rank = int(tag[len("<h")] - '0')
+	}
 	return "\n" + strings.Repeat("#", rank) + " "
 }
 

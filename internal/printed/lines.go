@@ -32,6 +32,7 @@ func Lines(text []byte) []string {
 	for line := range strings.Lines(string(Clean(text))) {
 		lines = append(lines, strings.TrimRight(line, "\n"))
 	}
+	byHost(lines)
 	unprefixed(lines)
 	lines = unheaded(lines)
 	uncommented(lines)
@@ -48,7 +49,34 @@ func Lines(text []byte) []string {
 	for i, line := range lines {
 		lines[i] = bare(line)
 	}
+	uncaptioned(lines)
 	return lines
+}
+
+// captions stand above or below what they name, but for arrows, which point up.
+var captions = regexp.MustCompile(`(?i)^[*_]{0,2}(?:(?:figure|fig\.?|table|listing|output) \d{1,3}[:.)]|\^{2,} +\w)`)
+
+// uncaptioned removes captions that stand below what they name: none is above the first report, and one is below the last.
+// Those would be taken for titles of the next one.
+func uncaptioned(lines []string) {
+	var of []int
+	first, last := -1, -1
+	for i, line := range lines {
+		switch {
+		case anchors.MatchString(head(line)):
+			if last = i; first < 0 {
+				first = i
+			}
+		case captions.MatchString(strings.TrimSpace(head(line))):
+			of = append(of, i)
+		}
+	}
+	if len(of) == 0 || first < 0 || of[0] < first || of[len(of)-1] < last {
+		return
+	}
+	for _, i := range of {
+		lines[i] = ""
+	}
 }
 
 // separate removes the origins of lines, and puts those of one origin one after the other. Of a

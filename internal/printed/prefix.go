@@ -29,6 +29,34 @@ var repeated = []*regexp.Regexp{
 	regexp.MustCompile(`^\+`),
 }
 
+// hosted is what journals and syslog put before a line, with the machine that it is from.
+var hosted = regexp.MustCompile(`^(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|` + isoTime + `|<\d{1,3}>\d? ?` + isoTime + `) ([A-Za-z][\w.-]{0,60}) ` +
+	`(?:[^\s:\[]{1,80}(?:\[\d+\])?:(?: |$)|\S{1,80} \S{1,40} \S{1,40} (?:-|\[[^\]]{0,200}\])(?: |$))`)
+
+// byHost writes the lines of a journal of several machines as those of containers are, each behind the name of its machine: they
+// come mixed, and each machine's are a report.
+func byHost(lines []string) {
+	hosts := map[string]int{}
+	for _, line := range lines {
+		if m := hosted.FindStringSubmatch(head(line)); m != nil {
+			hosts[m[1]]++
+		}
+	}
+	if len(hosts) < 2 {
+		return
+	}
+	for _, n := range hosts {
+		if n < fewestAlike {
+			return
+		}
+	}
+	for i, line := range lines {
+		if m := hosted.FindStringSubmatch(head(line)); m != nil {
+			lines[i] = m[1] + " | " + line[len(m[0]):]
+		}
+	}
+}
+
 // fewestAlike is how many lines in a row make what stands before each a decoration.
 const fewestAlike = 4
 

@@ -2,6 +2,7 @@ package printed
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,6 +15,8 @@ type Title struct {
 	Heading bool
 	// Colon reports that it ends with a colon, and so announces what follows.
 	Colon bool
+	// Said reports that somebody says something above the report, in a sentence.
+	Said bool
 	// floor is the first line that may say something about the report.
 	floor int
 }
@@ -30,16 +33,20 @@ const (
 // line floor on, or a short line of its own. Empty: there is none.
 func TitleOf(lines []string, i, floor int) Title {
 	i, floor = min(i, len(lines)), max(floor, 0)
+	t := Title{floor: floor, Said: slices.ContainsFunc(lines[min(floor, i):i], Sentence)}
 	own := shortLine(lines, i, floor)
 	if announced(own) {
-		return Title{Text: trimmed(own), Colon: true, floor: floor}
+		t.Text, t.Colon = trimmed(own), true
+		return t
 	}
 	for k := i - 1; k >= floor; k-- {
 		if text, ok := headingIn(lines, k, floor); ok {
-			return Title{Text: text, Heading: true, floor: floor}
+			t.Text, t.Heading = text, true
+			return t
 		}
 	}
-	return Title{Text: trimmed(own), floor: floor}
+	t.Text = trimmed(own)
+	return t
 }
 
 var typed = regexp.MustCompile(`(?:^|[\s/$#%>])(?:fio|bonnie(?:\+\+)?|iozone|postmark)[\s<].*[-<].*$`)
@@ -54,6 +61,26 @@ func CommandOf(lines []string, i, floor int) string {
 		}
 		if line := wholeCommand(lines[:min(i, len(lines))], k); len(line) <= most && typed.MatchString(line) && !strings.HasPrefix(line, "Command line") {
 			return line
+		}
+	}
+	return ""
+}
+
+// Said reports whether somebody says something between two reports, from line floor up to line i: a title, a sentence, or
+// a command. What follows is then of another run.
+func Said(lines []string, i, floor int) bool {
+	t := TitleOf(lines, i, floor)
+	return t.Text != "" || t.Said || CommandOf(lines, i, floor) != ""
+}
+
+// at is a prompt that names its machine.
+var at = regexp.MustCompile(`^\[?[\w.-]{1,40}@([\w.-]{1,80})[^$#%>]{0,80}[$#%>](?: |$)`)
+
+// HostOf returns the machine that the last prompt between line floor and line i names; empty: there is none.
+func HostOf(lines []string, i, floor int) string {
+	for k := min(i, len(lines)) - 1; k >= max(floor, 0); k-- {
+		if m := at.FindStringSubmatch(strings.TrimSpace(lines[k])); m != nil {
+			return m[1]
 		}
 	}
 	return ""
@@ -155,7 +182,7 @@ var (
 	// posts head what somebody writes to a forum.
 	posts   = regexp.MustCompile(`(?i)^(?:post(?:ed)?|comment|reply|answer|message) (?:by|from|#\d)`)
 	generic = regexp.MustCompile(`(?i)^(?:code|quote|results?|outputs?|spoiler|(?:example|sample)(?: (?:reports?|results?|outputs?|runs?))?|bash|shell|sh|text|txt|json|plain|plaintext|console|terminal|logs?|info|warn(?:ing)?|debug|error|std(?:out|err)|select all|copy|view raw|(?:fio|bonnie(?:\+\+)?|iozone|postmark)(?: (?:results?|outputs?|benchmarks?|tests?))?|benchmarks?|expand|\[/?(?:code|quote|spoiler|pre|b)[^\]]*\])[:\s]*$`)
-	own     = regexp.MustCompile(`^(?:Version|Machine|Concurrency|Name:Size|Latency|format_version|Contributors|Build|Compiled|Include|Command line used|Output is|Time Resolution|Processor cache|File stride|Record Size|File size set|Auto Mode|O_DIRECT|Time:|Files:|Data:|random|KB|kB|Iozone)\b|-Per Ch|Sequential (?:Output|Create|Input)|/sec %CP|reclen`)
+	own     = regexp.MustCompile(`^(?:Version|Machine|Concurrency|Name:Size|Latency|format_version|Contributors|Build|Compiled|Include|Command line used|Output is|Time Resolution|Processor cache|File stride|Record Size|File size set|Auto Mode|O_DIRECT|Time:|Files:|Data:|random|KB|kB|Iozone|The top row)\b|-Per Ch|Sequential (?:Output|Create|Input)|(?:Create|Random|Input|Output)[-–—]{2}|/sec %CP|reclen`)
 	opening = regexp.MustCompile(`(?i)^(?:i|i'm|i've|i'd|we|we've|here|here's|heres|this|these|that|those|and|then|now|so|but|ok|okay|well|below|it|its|it's|let|let's|hi|hello|hey|thanks|thank|note|edit|update|finally|also|again|my|your|you|as|if|when|however|there|what|why|how|running|ran|doing)\b`)
 )
 

@@ -15,14 +15,14 @@ func (p *parser) addCSV(e *entry, i int) {
 	at := slices.IndexFunc(p.entries, func(table *entry) bool {
 		return table.text && len(table.metrics) > 0 && table.repeatedBy(e) && table.printedAs(e)
 	})
-	if last := len(p.entries) - 1; at < 0 && last >= 0 && p.entries[last].text && p.entries[last].repeatedBy(e) {
+	if last := len(p.entries) - 1; at < 0 && last >= 0 && p.entries[last].text && p.entries[last].repeatedBy(e) && !printed.Said(p.lines, i, p.read) {
 		at = last
 	}
 	if at >= 0 {
 		table := p.entries[at]
-		e.Title, e.Command, e.Section = table.Title, table.Command, table.Section
+		e.Title, e.Command, e.Section, e.Apart = table.Title, table.Command, table.Section, table.Apart
 		switch {
-		case e.Machine == "":
+		case strings.HasPrefix(table.Machine, e.Machine):
 			e.Machine = table.Machine
 		case !strings.HasPrefix(e.Machine, table.Machine):
 			e.Title = "" // the beginning of its name
@@ -32,15 +32,16 @@ func (p *parser) addCSV(e *entry, i int) {
 	}
 	title := printed.TitleOf(p.lines, i, p.read)
 	p.outline.ReadTo(p.lines, i)
-	e.Title, e.Section, e.Command = title.Text, p.outline.Above(title), printed.CommandOf(p.lines, i, p.read)
+	e.Title, e.Section, e.Apart, e.Command = title.Text, p.outline.Above(title), title.Said, printed.CommandOf(p.lines, i, p.read)
 	p.entries = append(p.entries, e)
 }
 
 // repeatedBy reports whether a line of CSV says what a table says, but for rounding. Somebody may
-// have removed the machine's name from it, or broken the line of the table within that name: its beginning is
+// have removed the machine's name from it, or its domain, or broken the line of the table within that name: its beginning is
 // then the title.
 func (e *entry) repeatedBy(csv *entry) bool {
-	named := csv.Machine == "" || strings.HasPrefix(csv.Machine, e.Machine) || e.Title != "" && e.Machine != "" && strings.HasPrefix(csv.Machine, e.Title+e.Machine)
+	domain := csv.Machine != "" && strings.HasPrefix(e.Machine, csv.Machine+".")
+	named := csv.Machine == "" || domain || strings.HasPrefix(csv.Machine, e.Machine) || e.Title != "" && e.Machine != "" && strings.HasPrefix(csv.Machine, e.Title+e.Machine)
 	if !named || !strings.HasPrefix(e.Program, plusPlus) || e.Size != csv.Size && e.Size != 0 {
 		return false
 	}

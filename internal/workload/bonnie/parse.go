@@ -22,6 +22,8 @@ const (
 type Table struct {
 	// Title is what the text says about the table, or empty, and Section what stands above that.
 	Title, Section string
+	// Apart reports that somebody says something between it and the report before, in a sentence.
+	Apart bool
 	// Machine as bonnie was told, perhaps cut short.
 	Machine string
 	// Program is bonnie or bonnie++, with its version if it says so.
@@ -60,6 +62,8 @@ type parser struct {
 	// header of the table that rows belong to, and the title of that table; nil: none.
 	header         *header
 	title, section string
+	// apart reports that somebody says something above that table, in which no row was read.
+	apart bool
 	// command that was typed for that table.
 	command string
 	// outline has the headings so far.
@@ -215,13 +219,13 @@ func (p *parser) begin(h *header) error {
 		h.program = p.header.program // the line that has it is missing
 	}
 	p.header, p.last = h, nil
-	if !h.files {
+	if !h.files || printed.Said(p.lines, h.top, p.read) {
 		p.group = len(p.entries)
 	}
 	title, command := printed.TitleOf(p.lines, h.top, p.read), printed.CommandOf(p.lines, h.top, p.read)
 	p.outline.ReadTo(p.lines, h.top)
 	if !h.files || title.Text != "" || command != "" {
-		p.title, p.section, p.command = title.Text, p.outline.Above(title), command
+		p.title, p.section, p.command, p.apart = title.Text, p.outline.Above(title), command, title.Said
 	}
 	return nil
 }

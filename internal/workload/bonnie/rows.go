@@ -154,6 +154,6 @@ func (p *parser) label(i int) bool {
 		return false
 	}
 	p.outline.ReadTo(p.lines, i+1)
-	p.title, p.section, p.read = title.Text, p.outline.Above(title), i+1
+	p.title, p.section, p.apart, p.read = title.Text, p.outline.Above(title), title.Said, i+1
 	return true
 }

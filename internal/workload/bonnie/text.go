@@ -130,7 +130,7 @@ func (p *parser) row(h *header, line string) (bool, error) {
 	e := &entry{reading: newReading(), text: true}
 	size, _ := parseSize(label, h.sizeUnit)
 	e.Title, e.Program, e.Machine, e.Size, e.Command = p.title, h.program, machine, size, p.command
-	e.Section = p.section
+	e.Section, e.Apart, p.apart = p.section, p.apart, false
 	p.entries, p.last = append(p.entries, e), e
 	return true, e.add(ioTests, cells)
 }
@@ -193,7 +193,7 @@ func (p *parser) entryOfFiles(h *header, machine string) *entry {
 	}
 	e := &entry{reading: newReading(), text: true}
 	e.Title, e.Program, e.Machine, e.Command = p.title, h.program, machine, p.command
-	e.Section = p.section
+	e.Section, e.Apart, p.apart = p.section, p.apart, false
 	p.entries = append(p.entries, e)
 	return e
 }

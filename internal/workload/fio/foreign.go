@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -117,11 +116,16 @@ func find(output []byte) ([]*foundDocument, error) {
 	return nil, notJSON(output)
 }
 
+// decimalComma is what JSON's reader says of the digits behind a decimal comma.
+var decimalComma = regexp.MustCompile(`^invalid character '\d' looking for beginning of object key string`)
+
 // damaged says why what begins like a document of fio's cannot be read, beside others that can.
 func damaged(err error, others int) error {
 	why := clip(err.Error())
 	remedy := "let fio run to its end, and provide the whole of its output"
-	if other, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+	if decimalComma.MatchString(err.Error()) {
+		why, remedy = "behind a comma stands no name, as where a number has a decimal comma", "provide the file as fio wrote it, with points in its numbers"
+	} else if other, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		why, remedy = fmt.Sprintf("its %s is a %s, and fio writes another type there", clip(other.Field), other.Value), "provide the file as fio wrote it, not what another program made of it"
 	} else if strings.Contains(why, "invalid character '.'") {
 		why, remedy = "it was shortened, and has dots in place of values", "provide the whole of fio's output"
@@ -191,45 +195,11 @@ func saidBefore(before []byte) string { return clip(clean(before)) }
 
 // titleIn is the heading of a document.
 func titleIn(lines []string) printed.Title {
-	if t := printed.TitleOf(lines, len(lines), 0); t.Heading || t.Colon {
-		return t
+	t := printed.TitleOf(lines, len(lines), 0)
+	if !t.Heading && !t.Colon {
+		t.Text = ""
 	}
-	return printed.Title{}
-}
-
-// stateOf reports whether a document is an earlier state of the same run: --status-interval
-// prints the sums so far. Jobs that began at another time are those of another run. Where fio
-// does not say when they began, run time and clock must have gone on together.
-func (f *foundDocument) stateOf(next *foundDocument) bool {
-	a, b := f.all(), next.all()
-	if len(a) == 0 || len(a) > len(b) || f.Version != next.Version || f.within != next.within {
-		return false
-	}
-	grown := 0.0
-	for i := range a {
-		if a[i].Name != b[i].Name || a[i].Group != b[i].Group || a[i].on != b[i].on || a[i].Start != b[i].Start || !maps.Equal(a[i].Options, b[i].Options) {
-			return false
-		}
-		for _, op := range operations {
-			x, y := a[i].direction(op), b[i].direction(op)
-			if x.IOs > y.IOs || x.Bytes > y.Bytes || x.Runtime > y.Runtime {
-				return false
-			}
-			grown = max(grown, y.Runtime-x.Runtime)
-		}
-	}
-	if a[0].Start > 0 || len(a) == len(b) && grown == 0 && f.Time > 0 && f.Time == next.Time { // or the same twice
-		return true
-	}
-	if f.Time == 0 || next.Time == 0 {
-		return false
-	}
-	const slack, milli = 1500, 1000
-	passed := float64(next.Time-f.Time) * milli
-	if f.TimeMilli > 0 && next.TimeMilli > 0 {
-		passed = float64(next.TimeMilli - f.TimeMilli)
-	}
-	return grown > 0 && math.Abs(passed-grown) <= slack
+	return t
 }
 
 // check refuses what is no measurement, or in units that are not known.

@@ -16,6 +16,8 @@ import (
 type Report struct {
 	// Title is the heading above it, or empty, and Section what stands above that.
 	Title, Section string
+	// Apart reports that somebody says something between it and the report before, in a sentence.
+	Apart bool
 	// Within is where the run stands in JSON that holds several: the keys that lead to it, and what is
 	// said beside them.
 	Within string
@@ -110,7 +112,7 @@ func (f *foundDocument) reports(above *titles) ([]Report, error) {
 	}
 	for i := range reports {
 		r := &reports[i]
-		r.Title, r.Section, r.Within = title.Text, above.outline.Above(title), f.within
+		r.Title, r.Section, r.Apart, r.Within = title.Text, above.outline.Above(title), title.Said && !f.inherits, f.within
 	}
 	return reports, nil
 }

@@ -24,6 +24,8 @@ const (
 type Table struct {
 	// Title is what the text says about the table, or empty, and Section what stands above that.
 	Title, Section string
+	// Apart reports that somebody says something between it and the report before, in a sentence.
+	Apart bool
 	// Command is the command line; empty: it is not in the text.
 	Command string
 	// Typed is the command that somebody typed, as far as the text shows it.
@@ -46,6 +48,8 @@ type run struct {
 	// columns of its table; 0: it has none.
 	columns                          int
 	title, section, version, command string
+	// apart reports that somebody says something above it, in a sentence.
+	apart bool
 	// typed is the command that somebody typed, as far as the text shows it.
 	typed string
 	// failure is the first error that iozone printed; empty: none.
@@ -134,7 +138,7 @@ func (r *run) measured() bool {
 func (r *run) table() Table {
 	options := optionsOf(cmp.Or(r.command, r.typed))
 	direct, flush := r.direct || options["I"], r.flush || options["e"] || options["o"] || options["G"]
-	t := Table{Title: r.title, Section: r.section, Command: clip(r.command), Typed: r.typed, Program: strings.TrimSpace("iozone " + r.version)}
+	t := Table{Title: r.title, Section: r.section, Apart: r.apart, Command: clip(r.command), Typed: r.typed, Program: strings.TrimSpace("iozone " + r.version)}
 	t.Settings = map[string]string{"program": t.Program, "command": r.command, "said": fmt.Sprintf("direct=%t flush=%t", r.direct, r.flush)}
 	if r.throughput != nil && len(r.throughput.metrics) > 0 {
 		r.throughput.put(&t)
@@ -230,7 +234,7 @@ func (p *parser) name(r *run, i int) error {
 	p.outline.ReadTo(p.lines, i)
 	if r.title == "" {
 		title := printed.TitleOf(p.lines, i, p.read)
-		r.title, r.section = cmp.Or(title.Text, beside), p.outline.Above(title)
+		r.title, r.section, r.apart = cmp.Or(title.Text, beside), p.outline.Above(title), title.Said
 	}
 	r.typed = printed.CommandOf(p.lines, i, p.read)
 	p.top = -1

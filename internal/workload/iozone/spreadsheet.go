@@ -92,7 +92,7 @@ func (p *parser) readReport(operation string, quoted bool, i int) (int, error) {
 	r := p.current()
 	table := len(r.cells) > 0 && !r.excel
 	if !table || !r.cells.says(report) {
-		if table || r.throughput != nil || r.cells[operation] != nil || r.excel && p.announced(i-1) {
+		if table || r.throughput != nil || r.cells[operation] != nil || r.excel && p.said(i-1) {
 			r = p.begin()
 		}
 		if len(r.cells) == 0 {
@@ -170,11 +170,8 @@ func (p *parser) reportRows(operation string, quoted bool, i int) (matrix, int, 
 	return report, next, nil
 }
 
-// announced reports whether the text says above line i that something else begins.
-func (p *parser) announced(i int) bool {
-	title := printed.TitleOf(p.lines, i, p.read)
-	return title.Heading || title.Colon || printed.CommandOf(p.lines, i, p.read) != ""
-}
+// said reports whether the text says above line i that something else begins.
+func (p *parser) said(i int) bool { return printed.Said(p.lines, i, p.read) }
 
 // numbers reads a line of numbers, of which the first so many are in quotes.
 func numbers(line string, inQuotes int) ([]uint64, bool) {

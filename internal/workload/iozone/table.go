@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"storagebench.io/storagebench/internal/printed"
 )
 
 // labels are the last line of a table's header; iozone leaves out none, but people do
@@ -111,7 +109,7 @@ func (p *parser) goesOn(i int) bool {
 func (p *parser) readRest(i int) (int, error) {
 	r := p.current()
 	failed := slices.ContainsFunc(p.lines[p.read:i], func(line string) bool { return failure.MatchString(strings.TrimSpace(line)) })
-	if !failed && printed.TitleOf(p.lines, i, p.read).Text != "" {
+	if !failed && p.said(i) {
 		next := p.begin()
 		next.version, next.command, next.flush, next.direct = r.version, r.command, r.flush, r.direct
 		r = next

@@ -1,6 +1,7 @@
 package iozone
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -22,7 +23,10 @@ var (
 	eachWrites     = regexp.MustCompile(`(?i)^Each (?:process|thread) writes a (\d{1,15}) k(?:B|bytes?) file in (\d{1,12}) k(?:B|bytes?) records`)
 	seen           = regexp.MustCompile(`^(Children see|Parent sees) throughput for\s+(\d{1,6}) ([a-z][a-z -]*?)\s*=(.*)$`)
 	seesAny        = regexp.MustCompile(`(?:Children see|Parent sees) throughput for`)
-	inKilobytes    = regexp.MustCompile(`(?i)^\s*(\d{1,15}(?:\.\d{1,4})?) k(?:B|bytes?)/sec$`)
+	// besides is what iozone prints of a test besides what children and parent saw.
+	besides     = regexp.MustCompile(`^(?:(?:Min|Max|Avg) (?:throughput per (?:process|thread)|xfer)\b|Child ?\[\d+\]|CPU utilization)`)
+	brokenRate  = regexp.MustCompile(`^\s*\d{1,15}(?:\.\d{1,4})?\s*$`)
+	inKilobytes = regexp.MustCompile(`(?i)^\s*(\d{1,15}(?:\.\d{1,4})?) k(?:B|bytes?)/sec$`)
 )
 
 // throughputs are the tests by the names that iozone gives to their processes.
@@ -38,10 +42,8 @@ func (p *parser) readThroughput(i int, line string) (bool, error) {
 	if m := throughputTest.FindStringSubmatch(line); m != nil {
 		r := p.current()
 		another := r.measured() || r.throughput != nil
-		if another && !p.announced(i) { // the next number of processes, of the same run
-			next := p.begin()
-			next.title, next.section, next.typed, next.version, next.command, next.flush, next.direct = r.title, r.section, r.typed, r.version, r.command, r.flush, r.direct
-			r = next
+		if another && !p.said(i) {
+			r = p.goOn(r)
 		} else {
 			if another {
 				r = p.begin()
@@ -56,8 +58,12 @@ func (p *parser) readThroughput(i int, line string) (bool, error) {
 	}
 	if m := eachWrites.FindStringSubmatch(line); m != nil {
 		if t := p.current().throughput; t != nil {
-			t.file, t.record = positive(m[1]), positive(m[2])
+			t.file, t.record, p.read = positive(m[1]), positive(m[2]), i+1
 		}
+		return true, nil
+	}
+	if besides.MatchString(line) && p.current().throughput != nil {
+		p.read = i + 1
 		return true, nil
 	}
 	m := seen.FindStringSubmatch(line)
@@ -82,6 +88,8 @@ func (p *parser) addThroughput(i int, m []string) error {
 	switch {
 	case !ok:
 		return fmt.Errorf("storagebench does not know the test %q of iozone: leave it out of the text", clip(m[3]))
+	case value == nil && brokenRate.MatchString(m[4]):
+		return errors.New("this line is broken before kB/sec: join it with the one below")
 	case value == nil:
 		return fmt.Errorf("%q is not a bandwidth in kB/sec: run iozone without -O and -N", clip(strings.TrimSpace(m[4])))
 	}
@@ -90,33 +98,57 @@ func (p *parser) addThroughput(i int, m []string) error {
 		return err
 	}
 	const kibi = 1024
-	r := p.current()
-	if r.throughput == nil {
-		if r.measured() {
-			r = p.begin()
-		}
-		if err := p.name(r, i); err != nil {
-			return err
-		}
-		r.throughput = &throughput{processes: positive(m[2]), metrics: result.Metrics{}}
+	parent := m[1] == "Parent sees"
+	t, err := p.throughputOf(i, operation, positive(m[2]), parent)
+	if err != nil {
+		return err
 	}
-	t := r.throughput
-	if m[1] == "Parent sees" {
+	if parent {
 		t.metrics.Set(operation+".parent.bandwidth", result.BytesPerSecond, kib*kibi)
 		return nil
-	}
-	if _, twice := t.metrics[operation+".bandwidth"]; twice {
-		// Another run, of which only the results were kept.
-		next := p.begin()
-		if err := p.name(next, i); err != nil {
-			return err
-		}
-		next.throughput = &throughput{processes: positive(m[2]), metrics: result.Metrics{}}
-		t = next.throughput
 	}
 	t.metrics.Set(operation+".bandwidth", result.BytesPerSecond, kib*kibi)
 	t.operations = append(t.operations, operation)
 	return nil
+}
+
+// throughputOf is what line i adds a test to: the run that is being read, or another one if that has the test already, or
+// something is said in between, of which only results were kept, or had another number of processes.
+func (p *parser) throughputOf(i int, operation string, processes uint64, parent bool) (*throughput, error) {
+	r := p.current()
+	t := r.throughput
+	if t != nil && parent {
+		if _, twice := t.metrics[operation+".parent.bandwidth"]; twice {
+			return nil, errors.New("what the parent saw of this test stands twice behind what the children saw: the lines of several runs are mixed, so provide one run after the other")
+		}
+		return t, nil
+	}
+	twice := false
+	if t != nil {
+		_, twice = t.metrics[operation+".bandwidth"]
+	}
+	switch {
+	case t != nil && !twice && (len(t.metrics) == 0 || !p.said(i)) && (t.processes == processes || t.processes == 0):
+		return t, nil
+	case t != nil && !twice && !p.said(i):
+		r = p.goOn(r)
+	default:
+		if r.measured() || t != nil {
+			r = p.begin()
+		}
+		if err := p.name(r, i); err != nil {
+			return nil, err
+		}
+	}
+	r.throughput = &throughput{processes: processes, metrics: result.Metrics{}}
+	return r.throughput, nil
+}
+
+// goOn begins the next number of processes of the same run.
+func (p *parser) goOn(r *run) *run {
+	next := p.begin()
+	next.title, next.section, next.typed, next.version, next.command, next.flush, next.direct = r.title, r.section, r.typed, r.version, r.command, r.flush, r.direct
+	return next
 }
 
 // positive reads digits whose number the pattern bounds.
