@@ -4,6 +4,7 @@ package truth
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -148,6 +149,7 @@ func (k kind) judgeTwin(t *testing.T, most int) {
 	accusations := 0
 	for range 2*most + 1 {
 		row, accused := k.accuse(t)
+		k.obeys(t, row)
 		if accused == "" && accusations == 0 {
 			break
 		}
@@ -166,6 +168,22 @@ func (k kind) judgeTwin(t *testing.T, most int) {
 		t.Logf("accused, and measured again: %s", said(row))
 	}
 	ledger.Note(t, Variable, "honest", k.name)
+}
+
+// obeys checks Little's law on a row without a verdict: in a closed loop, rate × latency is the depth, within 5 %. What differs
+// from it waited where no latency was measured.
+func (k kind) obeys(t *testing.T, row result.Row) {
+	t.Helper()
+	const law, tolerance = "littles.law.ratio", 0.05
+	ratio, closed := row.Metrics[law]
+	switch {
+	case !closed || len(row.Verdicts) > 0:
+	case math.Abs(ratio.Median-1) > tolerance:
+		ledger.Note(t, Variable, "unlawful", fmt.Sprintf("%s: %.3f", k.name, ratio.Median))
+		t.Logf("without a verdict, %s is %.3f: %s", law, ratio.Median, said(row))
+	default:
+		ledger.Note(t, Variable, "lawful", fmt.Sprintf("%s: %.3f", k.name, ratio.Median))
+	}
 }
 
 // accuse measures the twin, and returns the first verdict that its world does not deserve, if any. A machine whose host

@@ -37,6 +37,8 @@ func TestLittlesLawIsCheckedInAClosedLoop(t *testing.T) {
 		"a rate of I/Os":                  {"ioengine=libaio iodepth=8 rate_iops=100", 1, none, ""},
 		"pauses":                          {"ioengine=psync thinktime=5", 0.5, none, ""},
 		"a depth that varies":             {"ioengine=libaio iodepth=8 latency_target=5", 1, none, ""},
+		"a sync at the end":               {"ioengine=psync end_fsync=1", 0.3, none, ""},
+		"no sync at the end":              {"ioengine=psync end_fsync=0", 1, 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := job{name: "a", options: map[string]string{}}
