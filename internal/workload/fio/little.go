@@ -25,16 +25,16 @@ func checkLittle(jobs []job, clones map[string][]*jobOutput, m result.Measuremen
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		for _, j := range jobs {
-			if j.name != p.Name || !j.closedLoop() && !j.makesData() {
+			if j.name != p.Name || !j.closedLoop() {
 				continue
 			}
 			a, o := littleOf(j, clones[j.name])
 			if a == 0 || o == 0 {
 				continue
 			}
-			if j.makesData() {
+			if wrote := slices.ContainsFunc(clones[j.name], func(c *jobOutput) bool { return c.Write.IOs > 0 }); wrote && j.makesData() {
 				if ratio := a / o; j.waits() && ratio < 1-littleTolerance {
-					notes = append(notes, fmt.Sprintf("%s: for %.0f %% of the time fio had no I/O in flight, as it makes new data for each write: the storage could do more; without refill_buffers it writes the same data again", j.name, 100*(1-ratio)))
+					notes = append(notes, fmt.Sprintf("%s: for %.0f %% of the time fio had no I/O in flight, as it made new data for each write: the storage could do more than this rate says", j.name, 100*(1-ratio)))
 				}
 				continue
 			}
@@ -72,21 +72,21 @@ func littleOf(j job, clones []*jobOutput) (achieved, offered float64) {
 	return achieved, offered
 }
 
-// closedLoop reports whether the job always keeps its depth in flight. Syncs of an engine
+// closedLoop reports whether the job always keeps its depth in flight, unless fio itself keeps it from that. Syncs of an engine
 // that does not wait for each I/O overlap with others in a way that fio does not report, and one at the end, whose latency fio does not
 // report at all, has nothing else in flight.
 func (j job) closedLoop() bool {
 	if slices.ContainsFunc([]string{"rate", "rate_iops", "thinktime", "latency_target", "verify", "flow"}, j.has) {
 		return false
 	}
-	if j.makesData() || number(j.options["end_fsync"]) > 0 || number(j.options["fsync_on_close"]) > 0 {
+	if number(j.options["end_fsync"]) > 0 || number(j.options["fsync_on_close"]) > 0 {
 		return false
 	}
 	syncs := number(j.options["fsync"]) > 0 || number(j.options["fdatasync"]) > 0
 	return j.waits() || !syncs
 }
 
-// makesData reports whether fio makes new data for each write, while which it has no I/O in flight.
+// makesData reports whether fio makes new data for each write, and has no I/O in flight meanwhile.
 func (j job) makesData() bool {
 	return slices.ContainsFunc([]string{"refill_buffers", "buffer_compress_percentage", "dedupe_percentage"}, func(name string) bool { return number(j.options[name]) > 0 })
 }

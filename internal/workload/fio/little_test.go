@@ -72,6 +72,38 @@ func TestLittlesLawOfATrialIsThatOfItsClosedLoops(t *testing.T) {
 	}
 }
 
+// That fio makes data between two writes is noted, and the law is not asked. Between reads it makes none, and a job with a rate waits for its time.
+func TestDataThatFioMakesIsNotedOfWrites(t *testing.T) {
+	for name, c := range map[string]struct {
+		options string
+		writes  uint64
+		law     bool
+		note    string
+	}{
+		"writes":           {"ioengine=psync refill_buffers=1", 5, false, "for 25 % of the time fio had no I/O in flight"},
+		"writes at a rate": {"ioengine=psync refill_buffers=1 rate_iops=10", 5, false, ""},
+		"reads":            {"ioengine=psync refill_buffers=1", 0, true, "0.75 I/Os in flight"},
+		"data made once":   {"ioengine=psync refill_buffers=0", 5, true, "0.75 I/Os in flight"},
+	} {
+		options := map[string]string{}
+		for o := range strings.FieldsSeq(c.options) {
+			key, value, _ := strings.Cut(o, "=")
+			options[key] = value
+		}
+		clone := parsed(t, busy("a", 0.75))
+		clone.Jobs[0].Write.IOs = c.writes
+		if c.writes > 0 {
+			clone.Jobs[0].Write.Total = clone.Jobs[0].Read.Total
+			clone.Jobs[0].Write.Total.Mean = 0
+		}
+		m := fold(clone, []job{{name: "a", options: options}})
+		_, law := m.Metrics[littleMetric]
+		if notes := strings.Join(m.Notes, "; "); law != c.law || !strings.Contains(notes, c.note) || c.note == "" && strings.Contains(notes, "in flight") {
+			t.Errorf("%s: law %t, notes %s", name, law, notes)
+		}
+	}
+}
+
 // What fio counts as in flight and what is at the storage differ where the call that submits waits.
 func TestTheDepthThatAnEngineKeepsIsRecorded(t *testing.T) {
 	for name, c := range map[string]struct {

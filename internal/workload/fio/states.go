@@ -17,7 +17,7 @@ var ofFio = regexp.MustCompile(`^(?:fio\b|Jobs: |Starting |\S{1,80}: (?:\(g=|Lay
 // says reports whether somebody says something before a document that is not also before the first of its run: a title, or if any
 // is set, just a word that is not fio's. What a log puts before each of its lines says nothing.
 func (f *foundDocument) says(first *foundDocument, anything bool) bool {
-	if len(f.before) < longestPrefix && slices.Equal(unclocked(f.before), unclocked(first.before)) {
+	if max(len(f.before), len(first.before)) < longestPrefix && slices.Equal(unclocked(f.before), unclocked(first.before)) {
 		return false
 	}
 	lines := slices.DeleteFunc(printed.Lines(f.before), func(line string) bool { return ofFio.MatchString(strings.TrimSpace(line)) })
@@ -35,7 +35,7 @@ var (
 	lineNumber = regexp.MustCompile(`:\d{1,6}:`)
 )
 
-// unclocked are the words of a text without times, numbers, and the numbers of lines of a file.
+// unclocked are the words of a text without times, dates, and the numbers of a file's lines.
 func unclocked(text []byte) []string {
 	var out []string
 	for word := range strings.FieldsSeq(string(text)) {
