@@ -156,6 +156,7 @@ func TestTheCommandOfAReportIsTheNearestAboveIt(t *testing.T) {
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("> ## a\n| b |\n\x1b[1m=20=\n=3D=\n"), 2)
 	f.Add([]byte("<h1>x</h1>&#0;&nbsp;"), 1)
+	f.Add([]byte("no line is before the first"), -284)
 	f.Fuzz(func(t *testing.T, content []byte, i int) {
 		text, err := Decode(content)
 		if err != nil {
@@ -171,5 +172,7 @@ func FuzzLines(f *testing.F) {
 			t.Errorf("%q", title.Text)
 		}
 		CommandOf(lines, i, 0)
+		HostOf(lines, i, 0)
+		Said(lines, i, 0)
 	})
 }

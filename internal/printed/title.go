@@ -32,7 +32,7 @@ const (
 // TitleOf returns the title of the report that begins in line i: the nearest heading from
 // line floor on, or a short line of its own. Empty: there is none.
 func TitleOf(lines []string, i, floor int) Title {
-	i, floor = min(i, len(lines)), max(floor, 0)
+	i, floor = max(min(i, len(lines)), 0), max(floor, 0)
 	t := Title{floor: floor, Said: slices.ContainsFunc(lines[min(floor, i):i], Sentence)}
 	own := shortLine(lines, i, floor)
 	if announced(own) {
