@@ -17,6 +17,10 @@ const (
 	DepthKept  = "iodepth.kept"
 )
 
+// LittlesLaw is how many I/Os of a closed loop were in flight on average, as rate and latency say, over
+// how many iodepth and numjobs offer.
+const LittlesLaw = "littles.law.ratio"
+
 // FilesSynced is how many files filesync made durable: all of them, or none.
 const FilesSynced = "filesync.synced"
 

@@ -360,7 +360,7 @@ func honestWorlds(r *rand.Rand, n int) []Facts {
 // In whichever honest world it is told, each lie has its verdict and no other, and its twins
 // have none.
 func TestEachLieHasItsVerdictAndItsTwinsHaveNone(t *testing.T) {
-	for name, p := range merged(pairs, spinningPairs, memoryPairs, unsyncedPairs, depthPairs, trimPairs, layerPairs, zfsPairs, pathPairs, cachePairs, limitPairs, syncPairs, sharedPairs) {
+	for name, p := range merged(pairs, spinningPairs, memoryPairs, unsyncedPairs, depthPairs, littlePairs, trimPairs, layerPairs, zfsPairs, pathPairs, cachePairs, limitPairs, syncPairs, sharedPairs) {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(100) {
 				world := func() Facts { return honestWorlds(rand.New(rand.NewPCG(seed, 1)), 1)[0] }
@@ -402,7 +402,7 @@ func onlyThese(t *testing.T, what string, verdicts []result.Verdict, names []str
 // A verdict that no pair tells is one that nobody knows to be right.
 func TestThereIsALieForEachVerdict(t *testing.T) {
 	told := map[string]bool{}
-	for _, p := range merged(pairs, spinningPairs, memoryPairs, unsyncedPairs, depthPairs, trimPairs, layerPairs, zfsPairs, pathPairs, cachePairs, limitPairs, syncPairs, sharedPairs) {
+	for _, p := range merged(pairs, spinningPairs, memoryPairs, unsyncedPairs, depthPairs, littlePairs, trimPairs, layerPairs, zfsPairs, pathPairs, cachePairs, limitPairs, syncPairs, sharedPairs) {
 		told[p.verdict] = told[p.verdict] || p.lie != nil
 	}
 	for _, name := range Names {

@@ -140,7 +140,7 @@ func questions(checks []check, byRow bool) []question {
 var chain = slices.Concat(
 	ofTrials(memoryBacked), ofRows(cachedBelow, thinReads), ofTrials(thinTrims), ofRows(dataReduced, repeats, fromMemory), ofTrials(unsynced, drained),
 	ofRows(directIOFallback, impossible), ofTrials(heads), ofRows(aboveLink), ofTrials(leftInMemory, readBack), ofRows(onlyStarts), ofTrials(unsafe,
-		toolErrors, overloaded, ladder, limitChanged, throttled, cpuThrottled, cpuBound, queueHidesLatency), ofRows(depthIgnored, blockSizeLimited, smallBlocks),
+		toolErrors, overloaded, ladder, limitChanged, throttled, cpuThrottled, cpuBound, queueHidesLatency), ofRows(offTheDepth, depthIgnored, blockSizeLimited, smallBlocks),
 	ofTrials(backgroundIO, foreignRequests, noisyNeighbour, noisyBelow, flushesOfOthers, comesAndGoes, betweenTrials), ofRows(notSteady), ofTrials(neverSteady, tooSmall), ofRows(workingSet),
 	ofTrials(noDeviceEvidence, runnerDisturbs),
 )

@@ -84,7 +84,7 @@ var asked = []kind{
 	{
 		name: "zeros", verdict: "DataReduced", operation: "write",
 		lie:  on(fio(randomWrite + direct + `zero_buffers=1\n`)),
-		twin: on(fio(randomWrite + direct + `refill_buffers=1\n`)),
+		twin: on(fio(randomWrite + direct)),
 	},
 	{
 		name: "a bandwidth of small blocks", verdict: "BlockSizeLimited", operation: "write",
@@ -144,8 +144,8 @@ var asked = []kind{
 	},
 	{
 		name: "files that are read into memory first", verdict: "FromMemory", operation: "read", invalid: true,
-		lie:  on(fio(`rw=read\nbs=64k\nsize=128m\npre_read=1\ninvalidate=0\n`)),
-		twin: on(fio(`rw=read\nbs=64k\nsize=128m\n`)),
+		lie:  on(fio(`rw=read\nbs=64k\nsize=384m\npre_read=1\ninvalidate=0\n`)),
+		twin: on(fio(`rw=read\nbs=64k\nsize=384m\n`)),
 	},
 	{
 		name: "blocks that are all the same", verdict: "DataReduced", operation: "write",
@@ -155,7 +155,12 @@ var asked = []kind{
 	{
 		name: "data that compresses", verdict: "DataReduced", operation: "write",
 		lie:  on(fio(randomWrite + direct + `buffer_compress_percentage=80\nrefill_buffers=1\n`)),
-		twin: on(fio(randomWrite + direct + `refill_buffers=1\n`)),
+		twin: on(fio(randomWrite + direct)),
+	},
+	{
+		name: "new data for each write", verdict: "CPUBound", operation: "",
+		lie:  on(fio(`rw=write\nbs=1m\nsize=128m\nruntime=2\ntime_based=1\nrefill_buffers=1\n` + direct)),
+		twin: on(fio(`rw=write\nbs=1m\nsize=128m\nruntime=2\ntime_based=1\n` + direct)),
 	},
 	{
 		name: "a bandwidth of reads of small blocks", verdict: "BlockSizeLimited", operation: "read",

@@ -147,8 +147,6 @@ func (j *job) section() string {
 	}
 	if j.zeros {
 		lines = append(lines, "zero_buffers=1")
-	} else {
-		lines = append(lines, "refill_buffers=1")
 	}
 	if j.after {
 		lines = append(lines, "stonewall=1")

@@ -29,7 +29,7 @@ var layered = []kind{
 		},
 		twin: func(t *testing.T) world {
 			t.Helper()
-			return world{target: blank(t), workload: fio(randomWrite + direct + `refill_buffers=1\n`)}
+			return world{target: blank(t), workload: fio(randomWrite + direct)}
 		},
 	},
 	{

@@ -59,7 +59,12 @@ var rarely = []kind{
 	{
 		name: "small blocks that nobody reads ahead", verdict: "BlockSizeLimited", operation: "read",
 		lie:  readAhead("0"),
-		twin: readAhead("256"),
+		twin: func(t *testing.T) world {
+			t.Helper()
+			w := readAhead("256")(t)
+			w.deserved = []string{"CPUBound"} // what fio does between two blocks that are in memory by then is a share of the time
+			return w
+		},
 	},
 	{
 		name: "a limit of the one disk of two that has the file", verdict: "Throttled", operation: "write",
@@ -96,7 +101,7 @@ func readAhead(sectors string) func(t *testing.T) world {
 		t.Helper()
 		device := disk(t)
 		devicetest.Run(t, "blockdev", "--setra", sectors, device)
-		return world{target: ext4(t, device), workload: fio(`rw=read\nbs=4k\nsize=64m\n`)}
+		return world{target: ext4(t, device), workload: fio(`rw=read\nbs=4k\nsize=256m\n`)}
 	}
 }
 

@@ -1,26 +1,17 @@
 package fio
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
 	"storagebench.io/storagebench/internal/result"
 )
 
-// littleMetric is how many I/Os were in flight on average, as rate and latency say, over
-// how many iodepth and numjobs offer.
-const littleMetric = "littles.law.ratio"
-
-// littleTolerance is how far from 1 it may be.
-const littleTolerance = 0.05
-
 // checkLittle records whether rate × mean latency is the depth that was offered, for the
-// trial and for each job, and returns notes on jobs for which it is not. By Little's law
-// (L = λ·W) the two are equal in a closed loop, which issues an I/O as soon as one has
-// completed. Where they differ, I/Os waited where no latency was measured.
-func checkLittle(jobs []job, clones map[string][]*jobOutput, m result.Measurement) []string {
-	var notes []string
+// trial and for each job. By Little's law (L = λ·W) the two are equal in a closed loop, which issues an
+// I/O as soon as one has completed. Where they differ, I/Os waited where no latency was measured, and
+// a verdict says so.
+func checkLittle(jobs []job, clones map[string][]*jobOutput, m result.Measurement) {
 	var achieved, offered float64
 	for i := range m.Parts {
 		p := &m.Parts[i]
@@ -32,39 +23,40 @@ func checkLittle(jobs []job, clones map[string][]*jobOutput, m result.Measuremen
 			if a == 0 || o == 0 {
 				continue
 			}
-			if wrote := slices.ContainsFunc(clones[j.name], func(c *jobOutput) bool { return c.Write.IOs > 0 }); wrote && j.makesData() {
-				if ratio := a / o; j.waits() && ratio < 1-littleTolerance {
-					notes = append(notes, fmt.Sprintf("%s: for %.0f %% of the time fio had no I/O in flight, as it made new data for each write: the storage could do more than this rate says", j.name, 100*(1-ratio)))
-				}
-				continue
-			}
 			achieved, offered = achieved+a, offered+o
-			ratio := a / o
-			p.Metrics.Set(littleMetric, result.Ratio, ratio)
-			if math.Abs(ratio-1) > littleTolerance {
-				depth := float64(j.inFlight() * j.clones())
-				notes = append(notes, fmt.Sprintf("%s: rate × mean latency is %.3g I/Os in flight, but iodepth × numjobs is %.0f (%s %.3f): below 1, I/Os waited in fio or for a CPU, and the storage could do more; above 1, the latencies or the time are wrong", j.name, ratio*depth, depth, littleMetric, ratio))
-			}
+			p.Metrics.Set(result.LittlesLaw, result.Ratio, a/o)
 		}
 	}
 	if offered > 0 {
-		m.Metrics.Set(littleMetric, result.Ratio, achieved/offered)
+		m.Metrics.Set(result.LittlesLaw, result.Ratio, achieved/offered)
 	}
-	return notes
 }
 
+const (
+	// countedIOs is how many I/Os for each in flight tell how many were on average. While the last ones
+	// complete, half of the depth is in flight: of fifty times the depth, that is a hundredth.
+	countedIOs = 50
+	// countedTime is how long a clone must run, in milliseconds. Of less, a single slice of the scheduler, which
+	// is some milliseconds, would be more than a twentieth.
+	countedTime = 100
+)
+
 // littleOf returns the I/O-seconds that the clones of a job spent in I/Os, and those that
-// they offered.
+// they offered; 0: the law cannot be checked.
 func littleOf(j job, clones []*jobOutput) (achieved, offered float64) {
 	for _, c := range clones {
-		ns, ms := c.Sync.Latency.Mean*float64(c.Sync.Latency.N), 0.0
+		ns, ms, ios := c.Sync.Latency.Mean*float64(c.Sync.Latency.N), 0.0, c.Sync.Latency.N
 		for _, op := range operations {
 			d := c.direction(op)
 			ns += d.Total.Mean * float64(d.Total.N)
 			ms = math.Max(ms, d.Runtime)
+			ios += d.Total.N
 			if d.Total.N == 0 && d.IOs > 0 {
 				return 0, 0 // no total latencies
 			}
+		}
+		if ms < countedTime || ios < countedIOs*j.inFlight() {
+			return 0, 0
 		}
 		achieved += ns / 1e9
 		offered += ms / 1e3 * float64(j.inFlight())
@@ -72,23 +64,21 @@ func littleOf(j job, clones []*jobOutput) (achieved, offered float64) {
 	return achieved, offered
 }
 
+// notClosed are options with which a job does not always keep its depth in flight, because the user asks for that.
+var notClosed = []string{
+	"rate", "rate_iops", "thinktime", "latency_target", "verify", "flow", "end_fsync", "fsync_on_close", "iodepth_low", "serialize_overlap", "lockfile",
+}
+
 // closedLoop reports whether the job always keeps its depth in flight, unless fio itself keeps it from that. Syncs of an engine
 // that does not wait for each I/O overlap with others in a way that fio does not report, and one at the end, whose latency fio does not
 // report at all, has nothing else in flight.
 func (j job) closedLoop() bool {
-	if slices.ContainsFunc([]string{"rate", "rate_iops", "thinktime", "latency_target", "verify", "flow"}, j.has) {
-		return false
-	}
-	if number(j.options["end_fsync"]) > 0 || number(j.options["fsync_on_close"]) > 0 {
+	set := func(name string) bool { v, ok := j.options[name]; return ok && v != "0" && v != "none" }
+	if slices.ContainsFunc(notClosed, set) {
 		return false
 	}
 	syncs := number(j.options["fsync"]) > 0 || number(j.options["fdatasync"]) > 0
 	return j.waits() || !syncs
-}
-
-// makesData reports whether fio makes new data for each write, and has no I/O in flight meanwhile.
-func (j job) makesData() bool {
-	return slices.ContainsFunc([]string{"refill_buffers", "buffer_compress_percentage", "dedupe_percentage"}, func(name string) bool { return number(j.options[name]) > 0 })
 }
 
 // waits reports whether a clone waits for each I/O, as synchronous engines do unless other

@@ -10,9 +10,12 @@ import (
 )
 
 // busy is a clone whose reads took so many I/O-seconds in a second.
-func busy(name string, inFlight float64) string {
-	return fmt.Sprintf(`{"jobname":"%s","groupid":0,"job_runtime":1000,"read":{"io_bytes":4096000,"total_ios":1000,"runtime":1000,
-	"lat_ns":{"max":1e9,"mean":%f,"N":1000,"bins":{"1000":1000}}}}`, name, inFlight*1e6)
+func busy(name string, inFlight float64) string { return ran(name, inFlight, 1000, 1000) }
+
+// ran is one that did so many I/Os in so many milliseconds, and had so many of them in flight.
+func ran(name string, inFlight float64, ios, ms int) string {
+	return fmt.Sprintf(`{"jobname":"%s","groupid":0,"job_runtime":%[4]d,"read":{"io_bytes":4096000,"total_ios":%[3]d,"runtime":%[4]d,
+	"lat_ns":{"max":1e9,"mean":%[2]f,"N":%[3]d,"bins":{"1000":%[3]d}}}}`, name, inFlight*1e6*float64(ms)/float64(ios), ios, ms)
 }
 
 func TestLittlesLawIsCheckedInAClosedLoop(t *testing.T) {
@@ -21,86 +24,81 @@ func TestLittlesLawIsCheckedInAClosedLoop(t *testing.T) {
 		options  string
 		inFlight float64
 		want     float64
-		note     string
 	}{
-		"the whole depth":                 {"ioengine=libaio iodepth=8", 7.9, 7.9 / 8, ""},
-		"waiting outside":                 {"ioengine=libaio iodepth=8", 6, 0.75, "a: rate × mean latency is 6 I/Os in flight, but iodepth × numjobs is 8"},
-		"more than there can be":          {"ioengine=io_uring iodepth=2", 4, 2, "is 4 I/Os in flight, but iodepth × numjobs is 2"},
-		"one at a time, whatever it says": {"ioengine=psync iodepth=8", 0.99, 0.99, ""},
-		"fio's default engine":            {"iodepth=8", 0.99, 0.99, ""},
-		"other threads submit":            {"ioengine=psync iodepth=4 io_submit_mode=offload", 4, 1, ""},
-		"syncs between":                   {"ioengine=psync fdatasync=1", 0.1, 0.1, "0.1 I/Os in flight"},
-		"syncs among others":              {"ioengine=libaio iodepth=8 fsync=8", 6, none, ""},
-		"syncs that overlap":              {"ioengine=libaio fdatasync=1", 1.4, none, ""},
-		"no syncs":                        {"ioengine=libaio iodepth=8 fsync=0", 8, 1, ""},
-		"a rate":                          {"ioengine=libaio iodepth=8 rate=1m", 1, none, ""},
-		"a rate of I/Os":                  {"ioengine=libaio iodepth=8 rate_iops=100", 1, none, ""},
-		"pauses":                          {"ioengine=psync thinktime=5", 0.5, none, ""},
-		"a depth that varies":             {"ioengine=libaio iodepth=8 latency_target=5", 1, none, ""},
-		"a sync at the end":               {"ioengine=psync end_fsync=1", 0.3, none, ""},
-		"no sync at the end":              {"ioengine=psync end_fsync=0", 1, 1, ""},
+		"the whole depth":                 {"ioengine=libaio iodepth=8", 7.9, 7.9 / 8},
+		"waiting outside":                 {"ioengine=libaio iodepth=8", 6, 0.75},
+		"more than there can be":          {"ioengine=io_uring iodepth=2", 4, 2},
+		"one at a time, whatever it says": {"ioengine=psync iodepth=8", 0.99, 0.99},
+		"fio's default engine":            {"iodepth=8", 0.99, 0.99},
+		"other threads submit":            {"ioengine=psync iodepth=4 io_submit_mode=offload", 4, 1},
+		"syncs between":                   {"ioengine=psync fdatasync=1", 0.1, 0.1},
+		"syncs among others":              {"ioengine=libaio iodepth=8 fsync=8", 6, none},
+		"syncs that overlap":              {"ioengine=libaio fdatasync=1", 1.4, none},
+		"no syncs":                        {"ioengine=libaio iodepth=8 fsync=0", 8, 1},
+		"a rate":                          {"ioengine=libaio iodepth=8 rate=1m", 1, none},
+		"a rate of I/Os":                  {"ioengine=libaio iodepth=8 rate_iops=100", 1, none},
+		"no rate":                         {"ioengine=libaio iodepth=8 rate_iops=0", 8, 1},
+		"pauses":                          {"ioengine=psync thinktime=5", 0.5, none},
+		"a depth that varies":             {"ioengine=libaio iodepth=8 latency_target=5", 1, none},
+		"a queue that empties":            {"ioengine=libaio iodepth=8 iodepth_low=2", 5, none},
+		"overlaps that wait":              {"ioengine=libaio iodepth=8 serialize_overlap=1", 5, none},
+		"overlaps that do not":            {"ioengine=libaio iodepth=8 serialize_overlap=0", 8, 1},
+		"locks":                           {"ioengine=psync lockfile=exclusive", 0.5, none},
+		"no locks":                        {"ioengine=psync lockfile=none", 0.5, 0.5},
+		"a sync at the end":               {"ioengine=psync end_fsync=1", 0.3, none},
+		"no sync at the end":              {"ioengine=psync end_fsync=0", 1, 1},
+		"new data for each write":         {"ioengine=psync refill_buffers=1", 0.7, 0.7},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := job{name: "a", options: map[string]string{}}
-			for o := range strings.FieldsSeq(c.options) {
-				key, value, _ := strings.Cut(o, "=")
-				j.options[key] = value
-			}
-			m := fold(parsed(t, busy("a", c.inFlight)), []job{j})
-			got, ok := m.Metrics[littleMetric]
-			if ok != (c.want != none) || math.Abs(got.Value-c.want) > 1e-9 || m.Parts[0].Metrics[littleMetric] != got {
-				t.Errorf("the trial's ratio is %v, the job's %v, want %v", got, m.Parts[0].Metrics[littleMetric], c.want)
-			}
-			all := strings.Join(m.Notes, "\n")
-			if !strings.Contains(all, c.note) || strings.Contains(all, littleMetric) != (c.note != "") {
-				t.Errorf("notes: %s", all)
+			m := fold(parsed(t, busy("a", c.inFlight)), []job{jobOf("a", c.options)})
+			got, ok := m.Metrics[result.LittlesLaw]
+			if ok != (c.want != none) || math.Abs(got.Value-c.want) > 1e-9 || m.Parts[0].Metrics[result.LittlesLaw] != got {
+				t.Errorf("the trial's ratio is %v, the job's %v, want %v", got, m.Parts[0].Metrics[result.LittlesLaw], c.want)
 			}
 		})
 	}
 }
 
-func TestLittlesLawOfATrialIsThatOfItsClosedLoops(t *testing.T) {
-	closed := map[string]string{"ioengine": "libaio", "iodepth": "4", "numjobs": "2"}
-	open := map[string]string{"ioengine": "libaio", "iodepth": "4", "rate_iops": "10"}
-	sync := map[string]string{"ioengine": "psync"}
-	m := fold(parsed(t, busy("a", 4), busy("a", 4), busy("b", 1), busy("c", 0.5)), []job{{name: "a", options: closed}, {name: "b", options: open}, {name: "c", options: sync}})
-	if got, want := m.Metrics[littleMetric].Value, 8.5/9; math.Abs(got-want) > 1e-9 {
-		t.Errorf("the trial's ratio is %v, want %v", got, want)
+// jobOf is a job with options that spaces separate.
+func jobOf(name, options string) job {
+	j := job{name: name, options: map[string]string{}}
+	for o := range strings.FieldsSeq(options) {
+		key, value, _ := strings.Cut(o, "=")
+		j.options[key] = value
 	}
-	if len(m.Notes) != 1 || !strings.HasPrefix(m.Notes[0], "c: ") {
-		t.Errorf("notes: %q", m.Notes)
+	return j
+}
+
+// How it begins and ends, and whether it once waited for a CPU, decide the ratio of a job that did little.
+func TestLittlesLawIsNotCheckedOfTooFewIOs(t *testing.T) {
+	for name, c := range map[string]struct {
+		options string
+		ios, ms int
+		law     bool
+	}{
+		"one at a time":                  {"ioengine=psync", 50, 1000, true},
+		"too few":                        {"ioengine=psync", 49, 1000, false},
+		"fifty times a depth":            {"ioengine=libaio iodepth=8", 400, 1000, true},
+		"too few of a depth":             {"ioengine=libaio iodepth=8", 399, 1000, false},
+		"long enough":                    {"ioengine=psync", 5000, 100, true},
+		"a slice of the scheduler":       {"ioengine=psync", 5000, 99, false},
+		"too few of a synchronous depth": {"ioengine=psync iodepth=32", 50, 1000, true},
+	} {
+		m := fold(parsed(t, ran("a", 0.5, c.ios, c.ms)), []job{jobOf("a", c.options)})
+		if _, law := m.Metrics[result.LittlesLaw]; law != c.law {
+			t.Errorf("%s: checked is %t", name, law)
+		}
 	}
 }
 
-// That fio makes data between two writes is noted, and the law is not asked. Between reads it makes none, and a job with a rate waits for its time.
-func TestDataThatFioMakesIsNotedOfWrites(t *testing.T) {
-	for name, c := range map[string]struct {
-		options string
-		writes  uint64
-		law     bool
-		note    string
-	}{
-		"writes":           {"ioengine=psync refill_buffers=1", 5, false, "for 25 % of the time fio had no I/O in flight"},
-		"writes at a rate": {"ioengine=psync refill_buffers=1 rate_iops=10", 5, false, ""},
-		"reads":            {"ioengine=psync refill_buffers=1", 0, true, "0.75 I/Os in flight"},
-		"data made once":   {"ioengine=psync refill_buffers=0", 5, true, "0.75 I/Os in flight"},
-	} {
-		options := map[string]string{}
-		for o := range strings.FieldsSeq(c.options) {
-			key, value, _ := strings.Cut(o, "=")
-			options[key] = value
-		}
-		clone := parsed(t, busy("a", 0.75))
-		clone.Jobs[0].Write.IOs = c.writes
-		if c.writes > 0 {
-			clone.Jobs[0].Write.Total = clone.Jobs[0].Read.Total
-			clone.Jobs[0].Write.Total.Mean = 0
-		}
-		m := fold(clone, []job{{name: "a", options: options}})
-		_, law := m.Metrics[littleMetric]
-		if notes := strings.Join(m.Notes, "; "); law != c.law || !strings.Contains(notes, c.note) || c.note == "" && strings.Contains(notes, "in flight") {
-			t.Errorf("%s: law %t, notes %s", name, law, notes)
-		}
+func TestLittlesLawOfATrialIsThatOfItsClosedLoops(t *testing.T) {
+	jobs := []job{jobOf("a", "ioengine=libaio iodepth=4 numjobs=2"), jobOf("b", "ioengine=libaio iodepth=4 rate_iops=10"), jobOf("c", "ioengine=psync")}
+	m := fold(parsed(t, busy("a", 4), busy("a", 4), busy("b", 1), busy("c", 0.5)), jobs)
+	if got, want := m.Metrics[result.LittlesLaw].Value, 8.5/9; math.Abs(got-want) > 1e-9 {
+		t.Errorf("the trial's ratio is %v, want %v", got, want)
+	}
+	if _, open := m.Parts[1].Metrics[result.LittlesLaw]; open {
+		t.Error("the law is checked of an open loop")
 	}
 }
 
@@ -125,11 +123,8 @@ func TestTheDepthThatAnEngineKeepsIsRecorded(t *testing.T) {
 		"one for each of three files":        {"ioengine=posixaio direct=1 iodepth=8 nrfiles=3", 8, 6},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := job{name: "a", options: map[string]string{"numjobs": "2"}, elsewhere: strings.HasPrefix(name, "another system")}
-			for o := range strings.FieldsSeq(c.options) {
-				key, value, _ := strings.Cut(o, "=")
-				j.options[key] = value
-			}
+			j := jobOf("a", "numjobs=2 "+c.options)
+			j.elsewhere = strings.HasPrefix(name, "another system")
 			m := fold(parsed(t, busy("a", c.inFlight), busy("a", c.inFlight)), []job{j})
 			if got := m.Metrics[result.DepthKept].Value; got != c.kept {
 				t.Errorf("%g are kept, want %g", got, c.kept)

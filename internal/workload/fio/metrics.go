@@ -172,7 +172,8 @@ func fold(d *document, jobs []job) result.Measurement {
 	m.Operations = measured(m.Metrics)
 	addParts(&m, jobs, byName, measure)
 	setDepths(jobs, m.Metrics)
-	m.Notes = slices.Concat(m.Notes, notes(jobs, all, m.Metrics), checkLittle(jobs, byName, m))
+	checkLittle(jobs, byName, m)
+	m.Notes = slices.Concat(m.Notes, notes(jobs, all, m.Metrics))
 	return m
 }
 

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"storagebench.io/storagebench/internal/result"
 )
 
 // clone is json+ output of one clone, cut to what is read.
@@ -81,7 +83,7 @@ func TestSubmissionWithoutTotalLatencyIsArbitraryAndLeftOut(t *testing.T) {
 	d := parsed(t, `{"jobname":"a","groupid":0,"job_runtime":1000,"read":{"io_bytes":40960,"total_ios":10,"runtime":1000,
 	"slat_ns":{"max":4e9,"mean":3.5e9,"N":10},"clat_ns":{"max":2000,"mean":1000,"N":10,"bins":{"1000":10}},"lat_ns":{"max":0,"mean":0,"N":0}}}`)
 	m := fold(d, []job{{name: "a"}})
-	for _, absent := range []string{"read.submission.mean", "read.latency.mean", littleMetric} {
+	for _, absent := range []string{"read.submission.mean", "read.latency.mean", result.LittlesLaw} {
 		if v, ok := m.Metrics[absent]; ok {
 			t.Errorf("%s is %v", absent, v)
 		}
