@@ -7,11 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"storagebench.io/storagebench/internal/device"
 	"storagebench.io/storagebench/internal/device/devicetest"
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
+	"storagebench.io/storagebench/internal/workload/native"
 )
 
 // Each trial of a job that appends begins without its files, control and treatment alike; each
@@ -90,5 +94,74 @@ func TestATrialRemovesWhatWasNotCleaned(t *testing.T) {
 	}
 	if info, err := os.Stat(path); err != nil || info.Size() > 64<<10 {
 		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+// What is cached of a file that a trial finds is dropped before fio's clock runs, unless a job is to find it in memory.
+func TestTheCachedPagesOfATrialsFilesAreDropped(t *testing.T) {
+	const size = 1 << 20
+	for name, c := range map[string]struct {
+		config config
+		stays  bool
+	}{
+		"reads":                        {parameters("rw=read", "size=1m"), false},
+		"reads that are told so":       {parameters("rw=read", "size=1m", "invalidate=1"), false},
+		"reads of what is in memory":   {parameters("rw=read", "size=1m", "invalidate=0"), true},
+		"reads of what is read before": {parameters("rw=read", "size=1m", "pre_read=1"), true},
+		"a file that two jobs share":   {config{JobFile: "[a]\nrw=read\nfilename=w.0.0\nsize=1m\n[b]\nrw=read\nfilename=w.0.0\nsize=1m\ninvalidate=0\n"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := devicetest.Filesystem(t, "ext4", 64<<20)
+			env := newEnv(t, dir, c.config)
+			jobs, _, err := Engine{}.jobs(env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := makeDirectory(env); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(directory(env), "w.0.0")
+			if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if err := f.Sync(); err != nil {
+				t.Fatal(err)
+			}
+			dropCached(env, jobs)
+			in, all, err := native.Resident(int(f.Fd()), size)
+			if err != nil || in != 0 && !c.stays || in != all && c.stays {
+				t.Errorf("%d of %d pages are in memory: %v", in, all, err)
+			}
+		})
+	}
+}
+
+// Somebody who may write to the volume can put anything in the place of a file.
+func TestDroppingCachedPagesFollowsNoLinkAndWaitsForNobody(t *testing.T) {
+	env := newEnv(t, t.TempDir(), parameters("rw=read", "size=1m", "nrfiles=2"))
+	jobs, _, err := Engine{}.jobs(env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := makeDirectory(env); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/dev/zero", filepath.Join(directory(env), "w.0.0")); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mkfifo(filepath.Join(directory(env), "w.0.1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); dropCached(env, jobs) }()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("it waits for a writer")
 	}
 }

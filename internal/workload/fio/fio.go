@@ -131,6 +131,7 @@ func (e Engine) Run(ctx context.Context, env workload.Env) (*result.Measurement,
 		}
 		return m, err
 	}
+	dropCached(env, jobs)
 	interval := rateInterval(measuresFor(jobs))
 	jobFile := render(withLogs(withSeed(jobs, fmt.Sprint(env.Seed())), env.Scratch), logged(interval))
 	inv, err := execute(ctx, e.program(), env, directory(env), jobFile, clones(jobs))
