@@ -77,7 +77,7 @@ func (j job) closedLoop() bool {
 	if slices.ContainsFunc(notClosed, set) {
 		return false
 	}
-	syncs := number(j.options["fsync"]) > 0 || number(j.options["fdatasync"]) > 0
+	syncs := number(j.options["fsync"]) > 0 || number(j.options["fdatasync"]) > 0 || j.has("sync_file_range")
 	return j.waits() || !syncs
 }
 

@@ -34,6 +34,7 @@ func TestLittlesLawIsCheckedInAClosedLoop(t *testing.T) {
 		"syncs between":                   {"ioengine=psync fdatasync=1", 0.1, 0.1},
 		"syncs among others":              {"ioengine=libaio iodepth=8 fsync=8", 6, none},
 		"syncs that overlap":              {"ioengine=libaio fdatasync=1", 1.4, none},
+		"syncs of a range":                {"ioengine=libaio iodepth=8 sync_file_range=write:8", 6, none},
 		"no syncs":                        {"ioengine=libaio iodepth=8 fsync=0", 8, 1},
 		"a rate":                          {"ioengine=libaio iodepth=8 rate=1m", 1, none},
 		"a rate of I/Os":                  {"ioengine=libaio iodepth=8 rate_iops=100", 1, none},
