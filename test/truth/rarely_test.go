@@ -58,7 +58,7 @@ var rarely = []kind{
 	},
 	{
 		name: "small blocks that nobody reads ahead", verdict: "BlockSizeLimited", operation: "read",
-		lie:  readAhead("0"),
+		lie: readAhead("0"),
 		twin: func(t *testing.T) world {
 			t.Helper()
 			w := readAhead("256")(t)
