@@ -111,7 +111,8 @@ own in which sizes are bytes and times are microseconds; the trial's document ho
   that writes in sequence with ` + "`direct=1`" + ` and no sync overwrites. Jobs that name the same file share its
   state. ` + "`prefill: Never`" + ` prepares nothing (` + "`AsFound`" + `); so do jobs of a device that trim, or only write
   and give no size. Another workload never shares the files.
-- **Page cache of devices.** On a block device storagebench drops it before each trial, if it has
+- **Page cache.** storagebench drops what is cached of the files that a trial finds before it, unless a job has
+  ` + "`invalidate=0` or `pre_read=1`" + `: fio would drop it while its clock runs. On a block device it drops it, too, if it has
   the privilege. fio itself has none and does not, so a job with ` + "`direct=0`" + ` may find what the job
   before it has read.
 - **Memory.** What jobs may allocate together is at most the chart's ` + "`limits.workloadMemory`" + ` (4 GiB by default); the worker's limit is raised by what is above 1 GiB: clones times
