@@ -83,7 +83,7 @@ func (j job) fileSize() uint64 {
 	return number(high)
 }
 
-// perFile is the size of each file of a clone.
+// perFile is the size of each file of a clone. fio rounds it down.
 func (j job) perFile(preset uint64) uint64 {
 	if n := j.fileSize(); n > 0 {
 		return n
@@ -92,7 +92,7 @@ func (j job) perFile(preset uint64) uint64 {
 	if n == 0 {
 		n = preset
 	}
-	return (n + j.files() - 1) / j.files()
+	return max(1, n/j.files())
 }
 
 func (e extents) total() uint64 {

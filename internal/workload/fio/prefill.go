@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"storagebench.io/storagebench/api/reason"
 	"storagebench.io/storagebench/internal/result"
@@ -51,6 +52,12 @@ func (e Engine) prefill(ctx context.Context, env workload.Env, jobs []job, room 
 	}
 	if parseErr != nil {
 		return &trial.Failure{Class: reason.WorkloadFailed, Field: env.Field("fio"), Message: "writing the files before the first trial: " + parseErr.Error(), Workload: env.Workload.Name, Err: parseErr}
+	}
+	for _, w := range writers {
+		if !slices.ContainsFunc(d.Jobs, func(c jobOutput) bool { return c.Name == w.name && c.Write.IOs > 0 }) {
+			message := fmt.Sprintf("writing the files before the first trial: fio wrote nothing for job %s, so that its reads would need no I/O", w.name)
+			return &trial.Failure{Class: reason.WorkloadFailed, Field: env.Field("fio"), Message: message, Workload: env.Workload.Name, Remedy: "choose files of at least a block"}
+		}
 	}
 	return saveNote(env, name, prefillNote{jobFile})
 }
@@ -112,7 +119,11 @@ func fileWriters(jobs []job) []job {
 		if w.has("iodepth") { // 256 blocks of all clones: at most 256 MiB of memory
 			w.options["iodepth"] = strconv.FormatUint(max(1, min(8, 256/w.clones())), 10)
 		}
-		w.setBlock(j.perFile(defaultSize))
+		if strings.Contains(j.options["filesize"], "-") {
+			w.setBlockOf(j.minBlock())
+		} else {
+			w.setBlock(j.perFile(defaultSize))
+		}
 		writers = append(writers, w)
 	}
 	for i, name := range slices.Sorted(maps.Keys(named)) {
@@ -169,15 +180,29 @@ func deviceWriters(jobs []job, size uint64) []job {
 func (j job) setBlock(size uint64) {
 	block := min(uint64(1)<<20, uint64(1)<<bits.TrailingZeros64(size|1<<20))
 	if block < 4096 {
-		// Not a multiple of what direct I/O can do: buffered, and in one piece if it is small.
 		block = 4096
 		if size < 1<<20 {
-			block = size
+			block = size // in one piece
 		}
-		j.options["direct"], j.options["ioengine"] = "0", "psync"
-		delete(j.options, "iodepth")
+		j.buffer()
 	}
 	j.options["bs"] = strconv.FormatUint(block, 10)
+}
+
+// setBlockOf writes files whose sizes fio draws from a range, in multiples of the smallest block of the job
+// whose files they are. In larger blocks, those below would be drawn larger.
+func (j job) setBlockOf(smallest uint64) {
+	block := min(1<<20, smallest)
+	if block%4096 != 0 {
+		j.buffer()
+	}
+	j.options["bs"] = strconv.FormatUint(block, 10)
+}
+
+// buffer has a job write through the page cache, as its blocks are not multiples of what direct I/O can do.
+func (j job) buffer() {
+	j.options["direct"], j.options["ioengine"] = "0", "psync"
+	delete(j.options, "iodepth")
 }
 
 // filesAreThere reports whether no file that was prefilled has gone since, as the
