@@ -174,7 +174,7 @@ func (k kind) judgeTwin(t *testing.T, most int) {
 // from it waited where no latency was measured.
 func (k kind) obeys(t *testing.T, row result.Row) {
 	t.Helper()
-	const law, tolerance = "littles.law.ratio", 0.05
+	const law, tolerance = result.LittlesLaw, 0.05
 	ratio, closed := row.Metrics[law]
 	switch {
 	case !closed || len(row.Verdicts) > 0:

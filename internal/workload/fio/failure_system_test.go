@@ -145,3 +145,22 @@ func TestDirectIOThatIsRefusedIsNamed(t *testing.T) {
 		t.Errorf("the measurement is %+v", m)
 	}
 }
+
+// A fio that lays out nothing and says nothing is not believed: what it leaves are holes.
+func TestAPrefillThatWritesNothingIsAFailure(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "fio")
+	script := `#!/bin/sh
+for word; do
+  case $word in --output=*) echo '{"fio version": "fio-3.33", "jobs": [{"jobname": "w", "error": 0, "job_runtime": 1}]}' >"${word#--output=}" ;; esac
+done
+`
+	if err := os.WriteFile(program, []byte(script), 0o700); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	env := newEnv(t, t.TempDir(), parameters("rw=randread", "size=1m"))
+	err := Engine{Program: program}.Prepare(t.Context(), env)
+	f, ok := errors.AsType[*trial.Failure](err)
+	if !ok || f.Class != reason.WorkloadFailed || f.Field != "spec.workloads[w].fio" || !strings.Contains(f.Message, "the files of job w") || f.Remedy == "" {
+		t.Errorf("got %+v", err)
+	}
+}

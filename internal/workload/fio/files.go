@@ -15,7 +15,6 @@ import (
 	"storagebench.io/storagebench/internal/result"
 	"storagebench.io/storagebench/internal/trial"
 	"storagebench.io/storagebench/internal/workload"
-	"storagebench.io/storagebench/internal/workload/native"
 )
 
 // directory holds the workload's files: another workload may have jobs of the same name. It is
@@ -149,12 +148,13 @@ func shareFiles(jobs []job) {
 
 // syncs reports whether the job makes what it wrote durable.
 func (j job) syncs() bool {
-	for _, name := range []string{"fsync", "fdatasync", "sync", "end_fsync", "fsync_on_close"} {
-		if v := j.options[name]; v != "" && v != "0" && v != "none" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"fsync", "fdatasync", "sync", "end_fsync", "fsync_on_close"}, j.asks)
+}
+
+// asks reports whether an option asks for what it is named after: it is there, and not turned off.
+func (j job) asks(name string) bool {
+	v := j.options[name]
+	return v != "" && v != "0" && v != "none"
 }
 
 func (j job) checkFresh(mode trial.Mode) error {
@@ -258,11 +258,11 @@ func dropCached(env workload.Env, jobs []job) {
 		if _, keep := kept[name]; keep {
 			continue
 		}
-		fd, errno := native.Open(native.Path(directory(env), name), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK)
-		if errno != 0 {
+		fd, err := unix.Open(filepath.Join(directory(env), name), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		if err != nil {
 			continue // fio makes it
 		}
 		_ = unix.Fadvise(fd, 0, 0, unix.FADV_DONTNEED)
-		native.Close(fd)
+		_ = unix.Close(fd)
 	}
 }

@@ -73,11 +73,10 @@ var notClosed = []string{
 // that does not wait for each I/O overlap with others in a way that fio does not report, and one at the end, whose latency fio does not
 // report at all, has nothing else in flight.
 func (j job) closedLoop() bool {
-	set := func(name string) bool { v, ok := j.options[name]; return ok && v != "0" && v != "none" }
-	if slices.ContainsFunc(notClosed, set) {
+	if slices.ContainsFunc(notClosed, j.asks) {
 		return false
 	}
-	syncs := number(j.options["fsync"]) > 0 || number(j.options["fdatasync"]) > 0 || j.has("sync_file_range")
+	syncs := j.asks("fsync") || j.asks("fdatasync") || j.asks("sync_file_range")
 	return j.waits() || !syncs
 }
 

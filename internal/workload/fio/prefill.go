@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -55,8 +56,11 @@ func (e Engine) prefill(ctx context.Context, env workload.Env, jobs []job, room 
 	}
 	for _, w := range writers {
 		if !slices.ContainsFunc(d.Jobs, func(c jobOutput) bool { return c.Name == w.name && c.Write.IOs > 0 }) {
-			message := fmt.Sprintf("writing the files before the first trial: fio wrote nothing for job %s, so that its reads would need no I/O", w.name)
-			return &trial.Failure{Class: reason.WorkloadFailed, Field: env.Field("fio"), Message: message, Workload: env.Workload.Name, Remedy: "choose files of at least a block"}
+			return &trial.Failure{
+				Class: reason.WorkloadFailed, Field: env.Field("fio"), Workload: env.Workload.Name,
+				Message: fmt.Sprintf("fio ended without an error, but wrote nothing when it was to fill %s before the first trial: reads of it would need no I/O", cmp.Or(w.options["filename"], "the files of job "+w.name)),
+				Remedy:  "raise size or lower nrfiles; if that changes nothing, report it as a fault of storagebench",
+			}
 		}
 	}
 	return saveNote(env, name, prefillNote{jobFile})
@@ -189,8 +193,8 @@ func (j job) setBlock(size uint64) {
 	j.options["bs"] = strconv.FormatUint(block, 10)
 }
 
-// setBlockOf writes files whose sizes fio draws from a range, in multiples of the smallest block of the job
-// whose files they are. In larger blocks, those below would be drawn larger.
+// setBlockOf writes files whose sizes fio draws from a range, in the smallest block of the job whose files they
+// are. fio refuses blocks that are larger than the smallest file may be.
 func (j job) setBlockOf(smallest uint64) {
 	block := min(1<<20, smallest)
 	if block%4096 != 0 {

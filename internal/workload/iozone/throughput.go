@@ -119,7 +119,7 @@ func (p *parser) throughputOf(i int, operation string, processes uint64, parent 
 	t := r.throughput
 	if t != nil && parent {
 		if _, twice := t.metrics[operation+".parent.bandwidth"]; twice {
-			return nil, errors.New("the line of what the parent saw of this test comes a second time: the lines of several runs are mixed, so provide one run after the other")
+			return nil, errors.New("a second line of this test says what the parent sees, and each run has one: lines of several runs are mixed; provide one run after the other")
 		}
 		return t, nil
 	}
